@@ -1,0 +1,39 @@
+# One library a folder. Warnings and sanitizers are the same for all and are never exported.
+add_library(trainyard_build_flags INTERFACE)
+target_compile_options(trainyard_build_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
+if(TRAINYARD_WARNINGS_AS_ERRORS)
+  target_compile_options(trainyard_build_flags INTERFACE -Werror)
+endif()
+if(TRAINYARD_SANITIZE)
+  target_compile_options(trainyard_build_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(trainyard_build_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+# trainyard_part(NAME SOURCES a.cpp .. PUBLIC part .. [PRIVATE library ..])
+function(trainyard_part name)
+  cmake_parse_arguments(PART "OBJECT" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  if(PART_OBJECT)
+    add_library(trainyard_${name} OBJECT ${PART_SOURCES})
+  else()
+    add_library(trainyard_${name} STATIC ${PART_SOURCES})
+  endif()
+  add_library(trainyard::${name} ALIAS trainyard_${name})
+  target_include_directories(trainyard_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(trainyard_${name} PUBLIC ${PART_PUBLIC} PRIVATE ${PART_PRIVATE} trainyard_build_flags)
+endfunction()
+
+# trainyard_embed(TARGET VARIABLE_PREFIX file ..): the files' text as functions `std::string_view PREFIX_<stem>()`, so that the
+# program needs no data folder at run time.
+function(trainyard_embed target prefix)
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/${prefix}_embedded.cpp)
+  set(inputs "")
+  foreach(file ${ARGN})
+    list(APPEND inputs ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  endforeach()
+  add_custom_command(
+    OUTPUT ${generated}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${generated} -DPREFIX=${prefix} "-DFILES=${inputs}" -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${inputs} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    VERBATIM)
+  target_sources(${target} PRIVATE ${generated})
+endfunction()

@@ -1,0 +1,43 @@
+// One case: one strategy on one variant of a scenario, planned and simulated.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/config/config_value.hpp"
+#include "sim/engine/workers.hpp"
+#include "sim/model/case_result.hpp"
+#include "sim/model/cluster.hpp"
+#include "sim/model/workload.hpp"
+
+namespace trainyard {
+
+struct Case {
+  std::string scenario, variant, strategy;
+  const Cluster* cluster = nullptr;
+  const Workload* workload = nullptr;
+  const ConfigValue* options = nullptr;  ///< of the strategy; null: none given
+  std::string directory;                 ///< of the scenario file
+  std::uint64_t seed = 1;
+};
+
+struct CaseOptions {
+  int jobs = 1;                          ///< simulations of one case at a time
+  bool symmetry = true;                  ///< false: simulate every device
+  bool full_detail = false;              ///< every operator a task of its own
+  bool keep_trace = false;               ///< fill CaseResult::trace
+};
+
+/// Plans and simulates. What goes wrong inside becomes status infeasible or error, never an exception; a mistake of the user
+/// (options, a Plan that does not fit the cluster) is status error with `user_error` set.
+[[nodiscard]] CaseResult run_case(const Case& which, const CaseOptions& options, const WorkerNursery& nursery);
+
+/// Each case in a process of its own, `jobs` at a time; results in the order of `cases`. A process that dies is
+/// `status: error` with its last words. `progress` is called after each case, in order of completion.
+[[nodiscard]] std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const CaseOptions& options, int jobs,
+                                                const WorkerNursery& nursery,
+                                                const std::function<void(std::size_t done, std::size_t all)>& progress);
+
+}  // namespace trainyard

@@ -1,0 +1,105 @@
+// What exists: nodes, devices, the links between them, and how fast each kind of device works.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/model/data_type.hpp"
+#include "sim/model/software.hpp"
+#include "sim/units/ids.hpp"
+#include "sim/units/quantity.hpp"
+
+namespace trainyard {
+
+enum class DeviceKind { gpu, cpu, storage, nic, switch_ };   ///< whatever computes or holds bytes
+enum class MarketKind { on_demand, spot, reserved };
+
+/// Efficiency of matrix products as a smooth function of the shape (fidelity.md §2):
+///   t = ((2mnk (1 + k0/k) q^a / (peak e s))^3 + (bytes / (0.85 BW))^3)^(1/3) + t0
+/// q: padded over true work with the best tile in whole waves of multiprocessors.
+struct GemmCurve {
+  double efficiency = 0.8;       ///< e: share of the peak that large isolated products reach
+  double k_half = 0;             ///< k0
+  double quantisation = 0;       ///< a
+  double sustained = 1;          ///< s: training against isolated kernels
+  Seconds launch{};              ///< t0
+};
+
+/// rate = peak_rate / (1 + half_length / S) on causal FLOPs (half of the full square), S the sequence length.
+struct AttentionCurve {
+  FlopsPerSecond forward{}, backward{};
+  double forward_half_length = 0, backward_half_length = 0;
+};
+
+/// Facts and fitted parameters of one kind of device; a key of the GPU catalogue.
+struct DeviceType {
+  std::string name;                                    ///< e.g. "A100-SXM4-80GB"
+  std::string vendor, generation;
+  Bytes memory{};                                      ///< as the device reports it
+  Bytes reserved{};                                    ///< context, communicators, library workspaces: not for tensors
+  int multiprocessors = 0;
+  std::map<DataType, FlopsPerSecond> peak;             ///< dense
+  BytesPerSecond memory_bandwidth{};
+  double memory_efficiency = 0.72;                     ///< share of it that memory-bound kernels reach
+  Seconds kernel_launch{};                             ///< gap a memory-bound kernel costs
+  std::map<DataType, GemmCurve> gemm;
+  std::map<AttentionKernel, AttentionCurve> attention; ///< a missing kernel: not available on this device
+  double power_watts = 0;                              ///< board power
+  bool extrapolated = false;                           ///< parameters inherited from another generation
+};
+
+struct Device {
+  std::string name;              ///< GROUP.NODE.DEVICE, e.g. "a100.0.3"; cpu, ssd, nic with their word: "a100.0.cpu"
+  DeviceKind kind = DeviceKind::gpu;
+  DeviceTypeId type{};           ///< meaningful for gpu; others have types of their own
+  NodeId node{};
+  Bytes memory{};
+  VertexId vertex{};
+};
+
+/// How a class of links behaves beyond its bandwidth (fidelity.md §2, collectives):
+///   t = setup + step · steps + x + sqrt(x · ramp),   x = bytes on the busiest link / bandwidth
+struct Transport {
+  std::string name;              ///< nvlink3, pcie4, infiniband, efa, ethernet, ..
+  Seconds setup{};               ///< a0: a collective or transfer that does nothing
+  Seconds step{};                ///< a1: each further step of its algorithm
+  Seconds ramp{};                ///< c
+  bool direct_memory = true;     ///< devices reach it without staging through the host
+};
+
+/// One direction of a link. `bandwidth` is what bulk traffic reaches (nominal × the transport's efficiency).
+struct Link {
+  std::string name;
+  VertexId from{}, to{};
+  BytesPerSecond bandwidth{};
+  BytesPerSecond nominal{};
+  Seconds latency{};             ///< of one message over this link
+  TransportId transport{};
+};
+
+struct Node {
+  std::string group;             ///< name of its entry in `cluster.nodes`
+  std::string instance;          ///< catalogue key, or ""
+  std::string zone, region, vendor;
+  MarketKind market = MarketKind::on_demand;
+  DollarsPerSecond price{};      ///< of the whole node
+  std::string price_source;      ///< where and when the price was read; "" = no price known
+  std::vector<DeviceId> devices; ///< GPUs first, in order; then cpu, storage, nics
+};
+
+/// Vertices are device ports and switches; `vertices` counts them and links join them.
+struct Cluster {
+  std::string fabric;            ///< one line, for people
+  std::vector<DeviceType> device_types;
+  std::vector<Transport> transports;
+  std::vector<Node> nodes;
+  std::vector<Device> devices;   ///< node by node
+  std::vector<Link> links;
+  std::vector<std::string> vertices;  ///< names
+  [[nodiscard]] const DeviceType& type_of(DeviceId d) const { return device_types[index(devices[index(d)].type)]; }
+  /// All GPUs, node by node: the default `devices` of a Plan.
+  [[nodiscard]] std::vector<DeviceId> gpus() const;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,44 @@
+// Switches of the training software: what is fused, what overlaps. No numbers here (times belong to devices and links).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/model/data_type.hpp"
+
+namespace trainyard {
+
+/// Kernel that computes attention; `unfused` writes the scores to memory (`fused_softmax` masks and normalises them in one).
+enum class AttentionKernel { unfused, fused_softmax, flash_1, flash_triton, flash_2, cudnn };
+/// How the loss handles logits, which sets its bytes: each fp32 copy kept or not (memory.md §4).
+enum class LossKernel { eager, vocab_parallel, vocab_parallel_fused };
+
+[[nodiscard]] std::string_view name(AttentionKernel kernel);
+[[nodiscard]] std::optional<AttentionKernel> attention_kernel_from(std::string_view name);
+[[nodiscard]] std::string_view name(LossKernel kernel);
+[[nodiscard]] std::optional<LossKernel> loss_kernel_from(std::string_view name);
+
+struct Software {
+  std::string name;                      ///< preset, e.g. "megatron-core-2024"
+  std::string source;                    ///< where the switches were read
+  AttentionKernel attention = AttentionKernel::flash_2;
+  LossKernel loss = LossKernel::vocab_parallel;
+  bool fused_norm = true, fused_rope = true, fused_activation = true;
+  bool dropout = false;
+  bool sequence_parallel = true;         ///< default of a Plan's `sequence_parallel` where tensor > 1
+  bool pipeline_scatter_gather = true;   ///< without sequence parallelism: a stage sends V/t and gathers
+  bool overlap_pipeline = false;         ///< a stage computes while its last output is on the wire
+  bool overlap_gradient_reduce = true;   ///< data-parallel reduction beside the backward pass, by buckets
+  bool overlap_weight_gather = true;     ///< ZeRO-1's gather beside the next forward pass
+  bool overlap_tensor = false;           ///< tensor-parallel collectives beside GEMMs
+  bool distributed_optimizer = true;     ///< default of a Plan's `zero`: 1 instead of 0
+  bool gradient_clipping = true;         ///< a global norm joins all devices before the update
+  bool cuda_graphs = false;
+  bool cached_gradient_dummies = false;  ///< Transformer Engine with fused weight-gradient accumulation (memory.md §2.9)
+  DataType gradient_type = DataType::fp32;          ///< of the main gradients kept
+  DataType gradient_reduce_type = DataType::fp32;   ///< on the wire
+  friend bool operator==(const Software&, const Software&) = default;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,52 @@
+// What one simulated training step amounts to.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/model/task_graph.hpp"
+#include "sim/units/quantity.hpp"
+
+namespace trainyard {
+
+/// Exclusive exposed time by kind, the mean over devices; sums to the step time.
+struct TimeBreakdown {
+  Seconds forward{}, backward{}, recompute{}, tensor{}, pipeline{}, data{}, expert{}, context{}, optimizer{}, offload{}, bubble{}, other{};
+  [[nodiscard]] Seconds total() const;
+};
+
+/// Bytes by class, in the order of MemoryClass.
+using MemoryBreakdown = std::array<Bytes, kMemoryClasses>;
+
+/// Memory of the device that is fullest relative to its capacity.
+struct MemoryReport {
+  std::string device;
+  Bytes peak{}, capacity{};
+  MemoryBreakdown at_peak{};
+  Seconds when{};
+  [[nodiscard]] bool fits() const { return peak <= capacity; }
+  [[nodiscard]] Bytes missing() const { return fits() ? Bytes{} : peak - capacity; }
+};
+
+struct StepReport {
+  Seconds step_time{}, first_step_time{};
+  TimeBreakdown time;
+  double bubble_fraction = 0;                  ///< idle of compute / step time, mean over devices
+  double exposed_communication_fraction = 0;
+  Flops model_flops{}, hardware_flops{};       ///< a step, all devices
+  FlopsPerSecond peak{};                       ///< sum of the devices' dense peaks of the data type
+  double tokens = 0, samples = 0;              ///< a step
+  std::int64_t gpus = 0;
+  MemoryReport memory;
+  Bytes peak_host_memory{};
+  DollarsPerSecond price{};                    ///< of all nodes that hold a device of the Plan
+  bool price_known = true;
+  std::int64_t simulated_tasks = 0, device_classes = 0;
+  std::vector<std::string> extrapolated;       ///< what lies outside measured ground
+  [[nodiscard]] double tokens_per_s() const { return tokens / step_time.value; }
+};
+
+}  // namespace trainyard

@@ -1,0 +1,132 @@
+// What must be computed: passes over modules, modules as layers, layers as operators. No device, no layout.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/model/data_type.hpp"
+#include "sim/model/operator_class.hpp"
+#include "sim/model/software.hpp"
+#include "sim/units/ids.hpp"
+#include "sim/units/quantity.hpp"
+
+namespace trainyard {
+
+/// An amount for one sequence of q tokens: fixed + per_token · q + per_token2 · q².
+template <class T>
+struct Cost {
+  T fixed{}, per_token{}, per_token2{};
+  [[nodiscard]] T of(double tokens) const { return fixed + per_token * tokens + per_token2 * (tokens * tokens); }
+  friend bool operator==(const Cost&, const Cost&) = default;
+};
+
+/// What a tensor axis of size t does to an amount: `replicated` leaves it whole; `sequence` divides it by t with sequence
+/// parallelism and leaves it whole without; the others divide it by t.
+enum class TensorCut { replicated, sequence, column, row, heads, vocabulary };
+
+/// One attention call, for the kernels whose time depends on more than FLOPs.
+struct AttentionShape {
+  int heads = 0, key_value_heads = 0, head_size = 0;
+  bool causal = true;
+  friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
+};
+
+/// One operator of a layer, whole (before any cut), one sample (sequence) of q tokens.
+/// FLOPs count attention in full, not halved for causal (design.md §3).
+struct Operator {
+  std::string name;                    ///< e.g. "qkv", "attention", "mlp_down"
+  std::string group;                   ///< what rules match: attention, mlp, norm, experts, embedding, head, ..
+  OperatorClass kind = OperatorClass::memory_bound;
+  double gemm_n = 0, gemm_k = 0;       ///< gemm: output and input width; m is the number of tokens
+  AttentionShape attention;            ///< attention
+  Cost<Flops> forward_flops, backward_flops;
+  Cost<Bytes> forward_bytes, backward_bytes;  ///< memory traffic, for memory_bound, embedding and unfused attention
+  Cost<Bytes> output;                  ///< what the next operator reads; for a layer's last operator: what a stage sends
+  Cost<Bytes> saved;                   ///< kept from the forward for the backward pass
+  TensorCut cut = TensorCut::replicated;        ///< of FLOPs, weights, bytes
+  TensorCut saved_cut = TensorCut::replicated;
+  bool core_attention = false;         ///< what selective recompute computes again
+  double parameters = 0;               ///< count
+  DataType weight_type = DataType::bf16;
+  bool trainable = true;
+  int items = 1;                       ///< experts, tables; 1 = dense
+  double items_per_token = 1;
+  std::vector<OperatorId> inputs;      ///< empty: the operator before
+  friend bool operator==(const Operator&, const Operator&) = default;
+};
+
+struct LayerType {
+  std::string name;                    ///< "embedding", "decoder", "head"
+  std::vector<Operator> operators;     ///< in order of the forward pass
+  friend bool operator==(const LayerType&, const LayerType&) = default;
+};
+
+struct Layer {
+  std::string name;                    ///< "embedding", "0", "1", .., "head": what a Plan's `layers` names
+  LayerTypeId type{};
+  std::vector<LayerId> inputs;         ///< empty: the layer before
+  std::vector<LayerId> tied_to;        ///< at most one: shares its table (head and embedding)
+  friend bool operator==(const Layer&, const Layer&) = default;
+};
+
+struct Module {
+  std::string name;                    ///< "model"
+  std::string family;                  ///< "gpt", "llama": for people
+  std::vector<LayerType> types;
+  std::vector<Layer> layers;
+  double hidden = 0, vocabulary = 0;   ///< vocabulary as stored (padded)
+  friend bool operator==(const Module&, const Module&) = default;
+};
+
+enum class PassKind { train, forward, zeroth_order, generate, serve };
+struct PassInput {
+  PassId pass{};
+  bool whole_batch = false;            ///< else micro-batch by micro-batch
+  friend bool operator==(const PassInput&, const PassInput&) = default;
+};
+struct Pass {
+  std::string name;
+  ModuleId module{};
+  PassKind kind = PassKind::train;
+  std::vector<PassInput> after;
+  double sequences_per_sample = 1, tokens_per_iteration = 0;
+  int variants = 1, iterations = 1;
+  friend bool operator==(const Pass&, const Pass&) = default;
+};
+
+/// Lengths and loads where they vary; empty vectors: all sequences have `sequence_length`, all items equal load.
+struct Data {
+  double sequence_length = 0;
+  std::vector<double> lengths, output_lengths;
+  std::vector<Seconds> arrivals;
+  std::vector<std::vector<double>> item_load;   ///< [layer][item]: share of each item
+  friend bool operator==(const Data&, const Data&) = default;
+};
+
+/// Steps to the target: multiplier · steps · (1 + critical_batch / global_batch).
+struct Convergence {
+  double steps = 0, critical_batch = 0, multiplier = 1;
+  friend bool operator==(const Convergence&, const Convergence&) = default;
+};
+
+struct Workload {
+  std::string model;                   ///< catalogue name or file, for people
+  std::vector<Module> modules;
+  std::vector<Pass> passes;
+  Data data;
+  std::vector<Convergence> convergence;///< at most one
+  double global_batch = 0;             ///< sequences a step
+  DataType precision = DataType::bf16;
+  std::string optimizer = "adam";
+  Software software;
+  friend bool operator==(const Workload&, const Workload&) = default;
+};
+
+/// Parameters of a module; a tied table counts once.
+[[nodiscard]] double parameter_count(const Module& module);
+/// Model FLOPs of one training step by Megatron's convention: forward + backward, attention in full, head counted,
+/// embedding look-up and recompute not.
+[[nodiscard]] Flops model_flops_per_step(const Workload& workload);
+[[nodiscard]] double tokens_per_step(const Workload& workload);
+
+}  // namespace trainyard

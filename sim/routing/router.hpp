@@ -1,0 +1,57 @@
+// Paths over a cluster's links.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/model/cluster.hpp"
+#include "sim/units/ids.hpp"
+#include "sim/units/quantity.hpp"
+
+namespace trainyard {
+
+/// One way from a device to another.
+struct Route {
+  std::vector<LinkId> links;             ///< in order; empty from a device to itself
+  Seconds latency{};                     ///< sum over the links
+  BytesPerSecond bottleneck{};           ///< least bandwidth
+};
+
+/// Links that members of one ring (or several parallel rings) use at once. Each ring carries 1/rings of the bytes; a link that
+/// k rings cross stands there with multiplicity k.
+struct RingUse {
+  int rings = 1;
+  std::vector<std::pair<LinkId, int>> links;   ///< by LinkId
+  Seconds hop_latency{};                 ///< the slowest hop between neighbours of a ring
+  TransportId transport{};               ///< of the slowest hop
+  int nodes = 1;                         ///< how many nodes the members lie on
+};
+
+/// Throws UserError naming both devices when there is no path.
+class Router {
+ public:
+  explicit Router(const Cluster& cluster);
+  ~Router();
+  Router(Router&&) noexcept;
+
+  /// Fewest links, ties to the wider, then to the lower link id. Cached; deterministic.
+  [[nodiscard]] const Route& route(DeviceId from, DeviceId to) const;
+
+  /// Rings over the members in the order given, regrouped node by node. Inside a node: the most link-disjoint Hamiltonian
+  /// rings over direct links (NVLink mesh), else one ring through the switch. Between nodes: as many rings as the
+  /// best-connected node has NICs among its members' (node j's ring r leaves by NIC r modulo its NICs), each passing all
+  /// members of a node. At least two members.
+  [[nodiscard]] RingUse rings(std::span<const DeviceId> members) const;
+
+  /// The transport of the slowest link of a route.
+  [[nodiscard]] TransportId transport_of(const Route& route) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace trainyard

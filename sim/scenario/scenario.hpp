@@ -1,0 +1,52 @@
+// The root of the YAML file: one scenario with its variants and strategies.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/config/config_value.hpp"
+#include "sim/config/schema.hpp"
+#include "sim/model/cluster.hpp"
+#include "sim/model/workload.hpp"
+
+namespace trainyard {
+
+/// One entry of `strategies:`; `options` is a null value when none were given.
+struct StrategyChoice {
+  std::string name;
+  ConfigValue options;
+  SourcePlace place;
+};
+
+enum class Objective { throughput, cost, goodput, cost_under_deadline };
+[[nodiscard]] std::string_view name(Objective objective);
+
+/// One alternative, complete: the keys of the variant have been put in place.
+struct Variant {
+  std::string name;                      ///< "" when the scenario has none
+  Cluster cluster;
+  Workload workload;
+};
+
+struct Scenario {
+  std::string name;                      ///< file name without folder and ending
+  std::string file, directory;
+  std::vector<Variant> variants;         ///< at least one
+  std::vector<StrategyChoice> strategies;///< in file order, at least one
+  Objective objective = Objective::throughput;
+  int steps = 1;
+  std::uint64_t seed = 1;
+};
+
+/// Of the whole file.
+[[nodiscard]] Schema scenario_schema();
+
+/// Reads and checks everything that can be checked before planning: sections, variants, catalogue names, strategy names and
+/// options. Throws UserError with every mistake.
+[[nodiscard]] Scenario load_scenario(const std::string& file);
+/// The same from text; `name` stands for the file in messages, files are looked up in `directory`.
+[[nodiscard]] Scenario load_scenario_text(const std::string& text, const std::string& name, const std::string& directory);
+
+}  // namespace trainyard

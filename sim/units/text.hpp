@@ -1,0 +1,49 @@
+// Quantities as text: what people write in YAML and read on a terminal.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/units/quantity.hpp"
+
+namespace trainyard {
+
+/// A quantity read from text, or why not. Exactly one of the two members is set.
+template <class Q>
+struct Parsed {
+  std::optional<Q> value;
+  std::string error;  ///< e.g. `needs a unit, such as "80 GiB"`
+};
+
+/// Reads "NUMBER UNIT" (the space is optional). The unit decides the dimension.
+///   Seconds         ns us ms s min h d
+///   Bytes           B kB MB GB TB (10^3) KiB MiB GiB TiB (2^10)
+///   Flops           FLOP kFLOP .. EFLOP
+///   BytesPerSecond  bps kbps Mbps Gbps Tbps (decimal bits), B/s kB/s MB/s GB/s TB/s, GiB/s
+///   FlopsPerSecond  FLOPS GFLOPS TFLOPS PFLOPS (also FLOP/s ..)
+///   Dollars         USD;  DollarsPerSecond  USD/h USD/s;  DollarsPerByte  USD/GB USD/GiB
+/// A bare number, an unknown unit, a unit of another dimension, NaN and infinity are errors;
+/// the sign is not judged here.
+template <class Q>
+[[nodiscard]] Parsed<Q> parse_quantity(std::string_view text);
+template <> Parsed<Seconds> parse_quantity<Seconds>(std::string_view text);
+template <> Parsed<Bytes> parse_quantity<Bytes>(std::string_view text);
+template <> Parsed<Flops> parse_quantity<Flops>(std::string_view text);
+template <> Parsed<BytesPerSecond> parse_quantity<BytesPerSecond>(std::string_view text);
+template <> Parsed<FlopsPerSecond> parse_quantity<FlopsPerSecond>(std::string_view text);
+template <> Parsed<Dollars> parse_quantity<Dollars>(std::string_view text);
+template <> Parsed<DollarsPerSecond> parse_quantity<DollarsPerSecond>(std::string_view text);
+template <> Parsed<DollarsPerByte> parse_quantity<DollarsPerByte>(std::string_view text);
+
+/// Three significant digits and the fitting prefix: "3.2 ms", "1.25 GB", "312 TFLOPS", "12.24 USD/h".
+/// Bytes use decimal prefixes.
+[[nodiscard]] std::string to_text(Seconds q);
+[[nodiscard]] std::string to_text(Bytes q);
+[[nodiscard]] std::string to_text(Flops q);
+[[nodiscard]] std::string to_text(BytesPerSecond q);
+[[nodiscard]] std::string to_text(FlopsPerSecond q);
+[[nodiscard]] std::string to_text(Dollars q);
+[[nodiscard]] std::string to_text(DollarsPerSecond q);
+
+}  // namespace trainyard

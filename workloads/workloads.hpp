@@ -1,0 +1,30 @@
+// YAML `workload:` -> Workload: models as operators, from the catalogue, a config.json in Hugging Face's layout, or written out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/config/config_value.hpp"
+#include "sim/config/schema.hpp"
+#include "sim/model/workload.hpp"
+
+namespace trainyard {
+
+/// Of the `workload:` section.
+[[nodiscard]] Schema workload_schema();
+
+/// Builds the workload that a section (already checked against workload_schema()) describes; mistakes go to `diagnostics`.
+[[nodiscard]] Workload build_workload(const ConfigValue& section, const std::string& directory, Diagnostics& diagnostics);
+
+struct ModelEntry {
+  std::string name;
+  std::string summary;                   ///< layers, hidden, heads, vocabulary, parameters
+  std::string source;
+  double parameters = 0;
+};
+[[nodiscard]] std::vector<ModelEntry> model_catalogue();
+[[nodiscard]] std::vector<Software> software_presets();
+/// Text of all catalogue files, for `catalogue_hash`.
+[[nodiscard]] std::string workload_catalogue_text();
+
+}  // namespace trainyard
