@@ -145,15 +145,18 @@ struct TaskGraph {
 };
 
 /// `steps` instances in a row as a graph without loop-carried edges; task i of step s becomes s · n + i. Streams in
-/// program order go on in that order.
+/// program order go on in that order. Labels count on (step + s · period), and the period becomes steps · period.
 [[nodiscard]] TaskGraph unroll(const TaskGraph& graph, int steps);
 
 /// Everything wrong with a graph (ids out of range, negative, NaN or infinite amounts, a cycle with its tasks named),
 /// one line each. Executors require that there is nothing.
 [[nodiscard]] std::vector<std::string> problems(const TaskGraph& graph);
 
-/// Equal graphs have equal hashes; names of processors do not count.
+/// Equal graphs have equal hashes; names and nodes of processors do not count.
 [[nodiscard]] std::uint64_t hash(const TaskGraph& graph);
+
+/// What messages call a task: "task 3 (forward stage 0 micro-batch 1)".
+[[nodiscard]] std::string describe(const TaskGraph& graph, TaskId task);
 
 /// One line a task, for tests and people.
 [[nodiscard]] std::string to_text(const TaskGraph& graph);
