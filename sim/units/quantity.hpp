@@ -67,10 +67,10 @@ constexpr double in_dollars_per_hour(DollarsPerSecond p) { return p.value * 3600
 inline namespace literals {
 constexpr Seconds operator""_s(long double v) { return Seconds(double(v)); }
 constexpr Seconds operator""_s(unsigned long long v) { return Seconds(double(v)); }
-constexpr Seconds operator""_ms(long double v) { return Seconds(double(v) * 1e-3); }
-constexpr Seconds operator""_ms(unsigned long long v) { return Seconds(double(v) * 1e-3); }
-constexpr Seconds operator""_us(long double v) { return Seconds(double(v) * 1e-6); }
-constexpr Seconds operator""_us(unsigned long long v) { return Seconds(double(v) * 1e-6); }
+constexpr Seconds operator""_ms(long double v) { return Seconds(double(v) / 1e3); }
+constexpr Seconds operator""_ms(unsigned long long v) { return Seconds(double(v) / 1e3); }
+constexpr Seconds operator""_us(long double v) { return Seconds(double(v) / 1e6); }
+constexpr Seconds operator""_us(unsigned long long v) { return Seconds(double(v) / 1e6); }
 constexpr Bytes operator""_B(unsigned long long v) { return Bytes(double(v)); }
 constexpr Bytes operator""_MB(unsigned long long v) { return Bytes(double(v) * 1e6); }
 constexpr Bytes operator""_GB(unsigned long long v) { return Bytes(double(v) * 1e9); }
