@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/model/data_type.hpp"
@@ -30,6 +31,8 @@ using Layout = std::vector<Axis>;        ///< outermost first; the product of th
 [[nodiscard]] Axis equal_axis(AxisKind kind, int size);
 /// Size of the axis of that kind, 1 when absent.
 [[nodiscard]] int axis_size(const Layout& layout, AxisKind kind);
+/// Product of the sizes: how many devices the layout spans (1 for no axes).
+[[nodiscard]] int members(const Layout& layout);
 
 enum class State { weights, gradients, optimizer, activations, kv };
 enum class Place { device, host, storage, devices };
@@ -87,6 +90,11 @@ struct Settings {
   std::vector<std::vector<int>> owners;
   friend bool operator==(const Settings&, const Settings&) = default;
 };
+
+/// What `over` says replaces what `base` says, key by key; homes state by state, streams traffic by traffic.
+void overlay(Settings& base, const Settings& over);
+/// Whether a glob (`*`: any text, `?`: one letter) matches all of `text`.
+[[nodiscard]] bool glob_matches(std::string_view pattern, std::string_view text);
 
 /// Empty `layers`: all of the stage; empty `operators`: all; empty `devices`: the stage's. Key by key the last match wins.
 struct Rule {
@@ -170,8 +178,12 @@ struct Plan {
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
+/// What the stage's rules say of one layer (and, with `operator_group`, of its operators of that group); absent keys were not said.
+[[nodiscard]] Settings written_settings(const Stage& stage, LayerId layer, const std::string& operator_group = "");
+
 /// The settings that hold for one layer (and, with `operator_group`, its operators of that group) of a stage, every key
-/// filled: rules in order, then the software's and the format's defaults. `layout` is that of the stage's devices.
+/// filled: rules in order, then the software's and the format's defaults. `layout` is that of the stage's devices. Of `streams`,
+/// tensor, pipeline and data are filled; no `owners`: contiguous and equal.
 [[nodiscard]] Settings settings_of(const Stage& stage, LayerId layer, const Workload& workload,
                                    const std::string& operator_group = "");
 

@@ -1,0 +1,154 @@
+// What Plan::check asks of each stage by itself.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "sim/model/plan_check.hpp"
+#include "sim/model/plan_words.hpp"
+
+namespace trainyard::plan_check {
+namespace {
+
+std::vector<LayerId> layers_of(const Stage& stage) {
+  std::vector<LayerId> layers;
+  for (const auto& chunk : stage.chunks) layers.insert(layers.end(), chunk.begin(), chunk.end());
+  return layers;
+}
+
+Layout layout_of(const Stage& stage, LayerId layer, const Workload& workload) {
+  return *settings_of(stage, layer, workload).layout;
+}
+
+/// The layouts of a stage, each with the layers that have it, in order of the first.
+std::vector<std::pair<Layout, std::vector<LayerId>>> layouts_of(const Stage& stage, const Workload& workload) {
+  std::vector<std::pair<Layout, std::vector<LayerId>>> all;
+  for (const LayerId layer : layers_of(stage)) {
+    const Layout layout = layout_of(stage, layer, workload);
+    const auto known = std::ranges::find(all, layout, &std::pair<Layout, std::vector<LayerId>>::first);
+    if (known == all.end())
+      all.emplace_back(layout, std::vector{layer});
+    else
+      known->second.push_back(layer);
+  }
+  return all;
+}
+
+void check_devices(const PartView& view, std::size_t s, Problems& problems) {
+  const Stage& stage = view.part.stages[s];
+  if (stage.devices.empty()) problems.push_back(fmt::format("{}: no devices", view.stage_name(s)));
+  std::set<DeviceId> seen;
+  for (const DeviceId id : stage.devices) {
+    const Device& device = view.cluster.devices[index(id)];
+    if (!seen.insert(id).second)
+      problems.push_back(fmt::format("{}: device {} stands twice", view.stage_name(s), device.name));
+    else if (device.kind != DeviceKind::gpu)
+      problems.push_back(fmt::format("{}: {} is no GPU", view.stage_name(s), device.name));
+  }
+}
+
+void check_axes(const Layout& layout, const std::string& where, Problems& problems) {
+  std::set<AxisKind> seen;
+  for (const Axis& axis : layout) {
+    if (!seen.insert(axis.kind).second)
+      problems.push_back(fmt::format("{}: layout {} has the axis {} twice", where, to_text(layout), word(axis.kind)));
+    if (std::ranges::any_of(axis.shares, [](double share) { return !(share > 0) || !std::isfinite(share); }))
+      problems.push_back(fmt::format("{}: layout {}: shares must be above zero", where, to_text(layout)));
+  }
+}
+
+/// An equal tensor axis must give every member whole heads; a key-value head may be shared by several members.
+void check_heads(const PartView& view, LayerId layer, const Layout& layout, const std::string& where,
+                 Problems& problems) {
+  const int tensor = axis_size(layout, AxisKind::tensor);
+  for (const Axis& axis : layout)
+    if (axis.kind == AxisKind::tensor && std::set<double>(axis.shares.begin(), axis.shares.end()).size() > 1) return;
+  const Module& module = view.module();
+  for (const Operator& op : module.types[index(module.layers[index(layer)].type)].operators) {
+    const auto [heads, key_value_heads] = std::pair(op.attention.heads, op.attention.key_value_heads);
+    if (heads > 0 && heads % tensor != 0) {
+      problems.push_back(fmt::format("{}: {} attention heads do not divide over tensor: {}", where, heads, tensor));
+      return;
+    }
+    if (key_value_heads > 0 && key_value_heads % tensor != 0 && tensor % key_value_heads != 0) {
+      problems.push_back(
+          fmt::format("{}: {} key-value heads do not divide over tensor: {}", where, key_value_heads, tensor));
+      return;
+    }
+  }
+}
+
+void check_layouts(const PartView& view, std::size_t s, Problems& problems) {
+  const Stage& stage = view.part.stages[s];
+  const auto layouts = layouts_of(stage, view.workload);
+  for (const auto& [layout, layers] : layouts) {
+    const std::string where = layouts.size() == 1
+                                  ? view.stage_name(s)
+                                  : fmt::format("{}, {}", view.stage_name(s), layer_list(view.module(), layers));
+    if (members(layout) != static_cast<int>(stage.devices.size()))
+      problems.push_back(fmt::format("{}: layout {} spans {} devices, the stage has {}", where, to_text(layout),
+                                     members(layout), stage.devices.size()));
+    check_axes(layout, where, problems);
+    const std::size_t before = problems.size();
+    for (const LayerId layer : layers)
+      if (problems.size() == before) check_heads(view, layer, layout, where, problems);
+  }
+}
+
+void check_rule(const PartView& view, std::size_t s, const Rule& rule, Problems& problems) {
+  const auto add = [&](std::string text) { problems.push_back(view.stage_name(s) + ": " + std::move(text)); };
+  const Settings& settings = rule.settings;
+  if (settings.zero && (*settings.zero < 0 || *settings.zero > 3))
+    add(fmt::format("zero is 0 to 3, not {}", *settings.zero));
+  if (settings.recompute && settings.recompute->every < 1)
+    add(fmt::format("recompute every {} layers: at least 1", settings.recompute->every));
+  if (settings.sync && settings.sync->every < 1)
+    add(fmt::format("sync every {} steps: at least 1", settings.sync->every));
+  if (rule.operators.empty() || !settings.layout) return;
+  const std::size_t devices = rule.devices.empty() ? view.part.stages[s].devices.size() : rule.devices.size();
+  if (members(*settings.layout) != static_cast<int>(devices))
+    add(fmt::format("operators {}: layout {} spans {} devices, they have {}", rule.operators, to_text(*settings.layout),
+                    members(*settings.layout), devices));
+}
+
+void check_counts(const PartView& view, std::size_t s, Problems& problems) {
+  const Stage& stage = view.part.stages[s];
+  if (stage.in_flight && *stage.in_flight < 1)
+    problems.push_back(fmt::format("{}: in_flight {}: at least 1", view.stage_name(s), *stage.in_flight));
+  for (const Rule& rule : stage.rules) check_rule(view, s, rule, problems);
+}
+
+}  // namespace
+
+void check_stages(const PartView& view, Problems& problems) {
+  for (std::size_t s = 0; s < view.part.stages.size(); ++s) {
+    check_devices(view, s, problems);
+    if (!view.part.stages[s].devices.empty()) check_layouts(view, s, problems);
+    check_counts(view, s, problems);
+  }
+}
+
+void check_device_types(const PartView& view, Problems& problems) {
+  std::set<DeviceTypeId> used;
+  for (const Stage& stage : view.part.stages)
+    for (const DeviceId device : stage.devices)
+      if (view.cluster.devices[index(device)].kind == DeviceKind::gpu)
+        used.insert(view.cluster.devices[index(device)].type);
+  const AttentionKernel attention = view.workload.software.attention;
+  const bool special = attention != AttentionKernel::unfused && attention != AttentionKernel::fused_softmax;
+  for (const DeviceTypeId id : used) {
+    const DeviceType& type = view.cluster.device_types[index(id)];
+    std::vector<std::string_view> known;
+    for (const auto& [data_type, peak] : type.peak) known.push_back(name(data_type));
+    if (!type.peak.contains(view.workload.precision))
+      problems.push_back(fmt::format("{}{} has no {}; it has {}", view.where, type.name, name(view.workload.precision),
+                                     fmt::join(known, ", ")));
+    if (special && !type.attention.contains(attention))
+      problems.push_back(fmt::format("{}{} has no attention kernel {}, which the software {} uses", view.where,
+                                     type.name, name(attention), view.workload.software.name));
+  }
+}
+
+}  // namespace trainyard::plan_check

@@ -1,0 +1,244 @@
+// Constructs of the Plan's grammar that the lowering does not know yet. Each line of the table is one; who teaches the
+// lowering a construct takes its line away.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "sim/model/plan_check.hpp"
+#include "sim/model/plan_words.hpp"
+
+namespace trainyard::plan_check {
+namespace {
+
+struct Question {
+  const Plan& plan;
+  const Workload& workload;
+};
+struct Construct {
+  std::string_view name;
+  bool (*used)(const Question&);
+};
+
+template <class Predicate>
+bool any_part(const Question& q, Predicate predicate) {
+  return std::ranges::any_of(q.plan.phases,
+                             [&](const PlanPhase& phase) { return std::ranges::any_of(phase.parts, predicate); });
+}
+
+template <class Predicate>
+bool any_stage(const Question& q, Predicate predicate) {
+  return any_part(q, [&](const Part& part) { return std::ranges::any_of(part.stages, predicate); });
+}
+
+template <class Predicate>
+bool any_rule(const Question& q, Predicate predicate) {
+  return any_stage(q, [&](const Stage& stage) { return std::ranges::any_of(stage.rules, predicate); });
+}
+
+/// A setting that some rule gives.
+template <class Predicate>
+bool any_setting(const Question& q, Predicate predicate) {
+  return any_rule(q, [&](const Rule& rule) { return predicate(rule.settings); });
+}
+
+template <AxisKind kind>
+bool has_axis(const Question& q) {
+  return any_setting(q, [](const Settings& s) {
+    return s.layout && std::ranges::any_of(*s.layout, [](const Axis& a) { return a.kind == kind && a.size() > 1; });
+  });
+}
+
+bool has_unequal_shares(const Question& q) {
+  return any_setting(q, [](const Settings& s) {
+    return s.layout && std::ranges::any_of(*s.layout, [](const Axis& axis) {
+             return std::ranges::any_of(axis.shares, [&](double share) { return share != axis.shares.front(); });
+           });
+  });
+}
+
+/// Whether what `of` takes from a layer's settings differs between layers of one stage.
+template <class Of>
+bool differs_inside_stage(const Question& q, Of of) {
+  return any_stage(q, [&](const Stage& stage) {
+    std::vector<LayerId> layers;
+    for (const auto& chunk : stage.chunks) layers.insert(layers.end(), chunk.begin(), chunk.end());
+    return std::ranges::any_of(layers, [&](LayerId layer) {
+      return of(settings_of(stage, layer, q.workload)) != of(settings_of(stage, layers.front(), q.workload));
+    });
+  });
+}
+
+bool layout_differs_inside_stage(const Question& q) {
+  return differs_inside_stage(q, [](const Settings& s) { return *s.layout; });
+}
+bool recompute_differs_inside_stage(const Question& q) {
+  return differs_inside_stage(q, [](const Settings& s) { return *s.recompute; });
+}
+bool zero_differs_inside_stage(const Question& q) {
+  return differs_inside_stage(q, [](const Settings& s) { return *s.zero; });
+}
+
+Layout first_layout(const Stage& stage, const Workload& workload) {
+  const LayerId first = stage.chunks.empty() || stage.chunks[0].empty() ? LayerId{} : stage.chunks[0][0];
+  return *settings_of(stage, first, workload).layout;
+}
+
+bool data_size_differs_in_pipeline(const Question& q) {
+  return any_part(q, [&](const Part& part) {
+    return std::ranges::any_of(part.pipelines, [&](const Pipeline& pipeline) {
+      std::set<int> sizes;
+      for (const StageId stage : pipeline.stages)
+        sizes.insert(axis_size(first_layout(part.stages[index(stage)], q.workload), AxisKind::data));
+      return sizes.size() > 1;
+    });
+  });
+}
+
+/// Pipelines that cut the same layer over tensor axes of different size.
+bool holders_cut_layers_differently(const Question& q) {
+  return any_part(q, [&](const Part& part) {
+    std::map<LayerId, std::set<int>> sizes;
+    for (const Pipeline& pipeline : part.pipelines)
+      for (const StageId id : pipeline.stages) {
+        const Stage& stage = part.stages[index(id)];
+        for (const auto& chunk : stage.chunks)
+          for (const LayerId layer : chunk)
+            sizes[layer].insert(axis_size(*settings_of(stage, layer, q.workload).layout, AxisKind::tensor));
+      }
+    return std::ranges::any_of(sizes, [](const auto& entry) { return entry.second.size() > 1; });
+  });
+}
+
+bool device_in_several_stages(const Question& q) {
+  return any_part(q, [](const Part& part) {
+    std::map<DeviceId, std::size_t> stage_of;
+    for (std::size_t s = 0; s < part.stages.size(); ++s)
+      for (const DeviceId device : part.stages[s].devices)
+        if (const auto [known, is_new] = stage_of.emplace(device, s); !is_new && known->second != s) return true;
+    return false;
+  });
+}
+
+bool stage_in_several_pipelines(const Question& q) {
+  return any_part(q, [](const Part& part) {
+    std::set<StageId> used;
+    for (const Pipeline& pipeline : part.pipelines)
+      for (const StageId stage : pipeline.stages)
+        if (!used.insert(stage).second) return true;
+    return false;
+  });
+}
+
+bool uses_schedule(const Question& q, std::string_view schedule) {
+  return any_part(q, [&](const Part& part) { return part.schedule == schedule; });
+}
+
+bool has_home_elsewhere(const Question& q) {
+  return any_setting(q, [](const Settings& s) {
+    return std::ranges::any_of(s.home, [](const auto& entry) { return entry.second != Home{}; });
+  });
+}
+
+bool syncs_otherwise(const Question& q) {
+  return any_setting(q, [](const Settings& s) {
+    return s.sync && (s.sync->what != SyncWhat::gradients || s.sync->every != 1 || s.sync->lag != 0);
+  });
+}
+
+bool every_pass_trains(const Question& q) {
+  return !any_part(q, [&](const Part& part) { return q.workload.passes[index(part.pass)].kind != PassKind::train; });
+}
+
+// What stands in words only: one line a construct.
+constexpr Construct kNotSimulated[] = {
+    {"several `phases`", [](const Question& q) { return q.plan.phases.size() > 1; }},
+    {"`iterations` of a phase",
+     [](const Question& q) { return q.plan.phases.size() == 1 && q.plan.phases[0].iterations != IterationRange{}; }},
+    {"`switch`",
+     [](const Question& q) { return q.plan.switch_mode != SwitchMode::stop || q.plan.switch_delay != Seconds{}; }},
+    {"several `parts`",
+     [](const Question& q) {
+       return std::ranges::any_of(q.plan.phases, [](const PlanPhase& phase) { return phase.parts.size() > 1; });
+     }},
+    {"a pass that does not train", [](const Question& q) { return !every_pass_trains(q); }},
+    {"`batching`", [](const Question& q) { return any_part(q, [](const Part& p) { return p.batching.has_value(); }); }},
+    {"`dispatch`",
+     [](const Question& q) { return any_part(q, [](const Part& p) { return p.dispatch != Dispatch{}; }); }},
+    {"a part without pipelines",
+     [](const Question& q) { return any_part(q, [](const Part& p) { return p.pipelines.empty(); }); }},
+    {"`samples` of a pipeline",
+     [](const Question& q) {
+       return any_part(q, [](const Part& part) {
+         return std::ranges::any_of(part.pipelines, [](const Pipeline& p) { return !p.samples.empty(); });
+       });
+     }},
+    {"a stage that several pipelines pass through", stage_in_several_pipelines},
+    {"a device in several stages", device_in_several_stages},
+    {"several `chunks` in a stage",
+     [](const Question& q) { return any_stage(q, [](const Stage& s) { return s.chunks.size() > 1; }); }},
+    {"`order` as a table",
+     [](const Question& q) {
+       return std::ranges::any_of(q.plan.phases, [](const PlanPhase& phase) { return !phase.lanes.empty(); });
+     }},
+    {"schedule `interleaved`", [](const Question& q) { return uses_schedule(q, "interleaved"); }},
+    {"schedule `zb_h1`", [](const Question& q) { return uses_schedule(q, "zb_h1"); }},
+    {"schedule `zb_v`", [](const Question& q) { return uses_schedule(q, "zb_v"); }},
+    {"schedule `dualpipe`", [](const Question& q) { return uses_schedule(q, "dualpipe"); }},
+    {"schedule `breadth_first`", [](const Question& q) { return uses_schedule(q, "breadth_first"); }},
+    {"schedule `asynchronous`", [](const Question& q) { return uses_schedule(q, "asynchronous"); }},
+    {"a rule with `ops`",
+     [](const Question& q) { return any_rule(q, [](const Rule& r) { return !r.operators.empty(); }); }},
+    {"a rule with `devices`",
+     [](const Question& q) { return any_rule(q, [](const Rule& r) { return !r.devices.empty(); }); }},
+    {"`shard` axis", has_axis<AxisKind::shard>},
+    {"`context` axis", has_axis<AxisKind::context>},
+    {"`rows` axis", has_axis<AxisKind::rows>},
+    {"`columns` axis", has_axis<AxisKind::columns>},
+    {"`inner` axis", has_axis<AxisKind::inner>},
+    {"`expert` or `table` axis", has_axis<AxisKind::items>},
+    {"`variant` axis", has_axis<AxisKind::variant>},
+    {"unequal shares of an axis", has_unequal_shares},
+    {"layouts that differ inside a stage", layout_differs_inside_stage},
+    {"a data axis of different size in the stages of a pipeline", data_size_differs_in_pipeline},
+    {"pipelines that cut a layer over tensor axes of different size", holders_cut_layers_differently},
+    {"`zero: 2`", [](const Question& q) { return any_setting(q, [](const Settings& s) { return s.zero == 2; }); }},
+    {"`zero: 3`", [](const Question& q) { return any_setting(q, [](const Settings& s) { return s.zero == 3; }); }},
+    {"`zero` that differs inside a stage", zero_differs_inside_stage},
+    {"`recompute: {every: n}`",
+     [](const Question& q) {
+       return any_setting(q,
+                          [](const Settings& s) { return s.recompute && s.recompute->kind == RecomputeKind::every; });
+     }},
+    {"`recompute` that differs inside a stage", recompute_differs_inside_stage},
+    {"`home` elsewhere than on the device", has_home_elsewhere},
+    {"`update: layer` or `next_visit`",
+     [](const Question& q) {
+       return any_setting(q, [](const Settings& s) { return s.update && *s.update != Update::end; });
+     }},
+    {"`sync` other than gradients in every step without lag", syncs_otherwise},
+    {"`sync` with a `bucket` size",
+     [](const Question& q) {
+       return any_setting(q, [](const Settings& s) { return s.sync && s.sync->bucket && s.sync->bucket->value > 0; });
+     }},
+    {"`wire`",
+     [](const Question& q) { return any_setting(q, [](const Settings& s) { return s.wire && *s.wire != Wire{}; }); }},
+    {"`slices`",
+     [](const Question& q) {
+       return any_setting(q, [](const Settings& s) { return s.slices && *s.slices != Slices{}; });
+     }},
+    {"`streams`",
+     [](const Question& q) { return any_setting(q, [](const Settings& s) { return !s.streams.empty(); }); }},
+    {"`owners`", [](const Question& q) { return any_setting(q, [](const Settings& s) { return !s.owners.empty(); }); }},
+};
+
+}  // namespace
+
+void check_constructs(const Plan& plan, const Workload& workload, Problems& problems) {
+  const Question question{plan, workload};
+  for (const Construct& construct : kNotSimulated)
+    if (construct.used(question)) problems.push_back(fmt::format("{}: not simulated yet", construct.name));
+}
+
+}  // namespace trainyard::plan_check
