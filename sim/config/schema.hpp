@@ -57,7 +57,8 @@ namespace schema {
 [[nodiscard]] Schema object(std::vector<SchemaField> fields, std::string help);
 /// A map whose keys are free names.
 [[nodiscard]] Schema mapping(std::string key_name, Schema value, std::string help);
-/// The first alternative whose YAML kind (scalar, list, map) fits decides; scalars are tried in order.
+/// The first alternative that accepts the value. When none does, the mistakes shown are those of the alternative of
+/// that YAML kind (scalar, list, map) which comes nearest; scalars of several types get a list of what is allowed.
 [[nodiscard]] Schema one_of(std::vector<Schema> alternatives, std::string help);
 [[nodiscard]] SchemaField required(std::string name, Schema schema);
 [[nodiscard]] SchemaField optional(std::string name, Schema schema, std::string fallback = "");
