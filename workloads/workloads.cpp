@@ -1,1 +1,204 @@
-// (being written)
+#include "workloads/workloads.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "sim/config/view.hpp"
+#include "workloads/catalogue.hpp"
+#include "workloads/model_config.hpp"
+#include "workloads/model_section.hpp"
+#include "workloads/operators.hpp"
+
+namespace trainyard {
+namespace {
+
+constexpr const char* kDefaultSoftware = "megatron-core-2024";
+constexpr const char* kDefaultPrecision = "bf16";
+/// Keys whose lowering does not exist yet: they parse, and are refused by name.
+constexpr std::array kReserved{"data", "routing", "trace", "profile", "format"};
+
+Schema model_schema() {
+  std::vector<SchemaField> fields = architecture_fields();
+  fields.insert(fields.begin(), schema::optional("config", schema::text("config.json, or Meta's params.json")));
+  return schema::one_of({schema::text("catalogue name"), schema::object(std::move(fields), "a file, or the sizes written out")},
+                        "the model");
+}
+
+Schema software_schema() {
+  std::vector<SchemaField> fields = software_switch_fields();
+  fields.insert(fields.begin(), schema::required("preset", schema::text("preset to start from")));
+  return schema::one_of({schema::text("preset"), schema::object(std::move(fields), "a preset and what differs from it")},
+                        "what the training software fuses and overlaps");
+}
+
+Schema convergence_schema() {
+  return schema::object({schema::required("steps", schema::number(above(0, 1e12), "steps to the target with a large batch")),
+                         schema::optional("critical_batch", schema::number(between(0, 1e12), "sequences"), "0"),
+                         schema::optional("multiplier", schema::number(above(0, 1e6), "factor on the steps"), "1")},
+                        "steps to the target: multiplier x steps x (1 + critical_batch / global_batch)");
+}
+
+/// One section being read; every mistake is collected.
+class WorkloadBuilder {
+ public:
+  WorkloadBuilder(const ConfigValue& section, const std::string& directory, Diagnostics& diagnostics)
+      : section_(section), directory_(directory), diagnostics_(diagnostics) {}
+
+  Workload build() {
+    refuse_reserved();
+    if (section_["trace"] || section_["profile"]) return {};
+    simple_values();
+    software();
+    const std::optional<Architecture> architecture = model();
+    if (architecture && positions_suffice(*architecture)) passes(*architecture);
+    return std::move(result_);
+  }
+
+ private:
+  void not_simulated(const SourcePlace& place, std::string_view what) {
+    diagnostics_.add(place, fmt::format("{} is not simulated yet", what));
+  }
+
+  void refuse_reserved() {
+    for (const char* key : kReserved)
+      if (section_[key]) not_simulated(section_[key].place(), key);
+    const View method = section_["method"];
+    if (method && method.text() != "backprop") not_simulated(method.place(), "method " + method.text());
+  }
+
+  double required_count(const char* key) {
+    const View value = section_[key];
+    if (!value) diagnostics_.add(section_.place(), fmt::format("`{}` is missing", key));
+    return static_cast<double>(value.integer_or(1));
+  }
+
+  void simple_values() {
+    result_.data.sequence_length = required_count("sequence_length");
+    result_.global_batch = required_count("global_batch");
+    const std::string precision = section_["precision"].text_or(kDefaultPrecision);
+    result_.precision = data_type_from(precision).value();
+    if (result_.precision == DataType::fp8 || result_.precision == DataType::fp4)
+      not_simulated(section_["precision"].place(), "precision " + precision);
+    result_.optimizer = section_["optimizer"].text_or("adam");
+    if (result_.optimizer != "adam") not_simulated(section_["optimizer"].place(), "optimizer " + result_.optimizer);
+    if (const View convergence = section_["convergence"])
+      result_.convergence = {{convergence["steps"].number(), convergence["critical_batch"].number_or(0),
+                              convergence["multiplier"].number_or(1)}};
+  }
+
+  void software() {
+    const View value = section_["software"];
+    const View preset = value && value.is_map() ? value["preset"] : value;
+    const std::string name = preset.text_or(kDefaultSoftware);
+    const std::optional<Software> found = find_software(name);
+    if (!found) {
+      std::vector<std::string> known;
+      for (const Software& software : software_presets()) known.push_back(software.name);
+      diagnostics_.add(preset.place(), unknown_name("software preset", name, known));
+      return;
+    }
+    result_.software = value && value.is_map() ? with_switches(*found, value.value()) : *found;
+    gradient_types(value);
+  }
+
+  /// A 16-bit gradient type of a preset holds for training in that type: in any other precision such software keeps fp32
+  /// (Megatron-LM 2.x forces it for bf16). Asked for by name, the contradiction is a mistake.
+  void gradient_types(const View& value) {
+    const bool is_map = value && value.is_map();
+    const auto settle = [&](const char* key, DataType& type) {
+      if (type == DataType::fp32 || type == result_.precision) return;
+      if (is_map && value[key])
+        diagnostics_.add(value[key].place(), fmt::format("gradients in {} do not go with precision {}", name(type), name(result_.precision)));
+      type = DataType::fp32;
+    };
+    settle("gradient_type", result_.software.gradient_type);
+    settle("gradient_reduce_type", result_.software.gradient_reduce_type);
+  }
+
+  std::optional<Architecture> model() {
+    const View value = section_["model"];
+    if (!value) {
+      diagnostics_.add(section_.place(), "`model` is missing");
+      return std::nullopt;
+    }
+    if (value.is_scalar()) return catalogue_model(value);
+    if (value["config"]) return config_model(value);
+    result_.model = "written out";
+    return read_architecture(value, diagnostics_);
+  }
+
+  std::optional<Architecture> catalogue_model(const View& value) {
+    result_.model = value.text();
+    if (const CatalogueModel* found = find_model(result_.model)) return found->architecture;
+    std::vector<std::string> known;
+    for (const CatalogueModel& model : catalogue_models()) known.push_back(model.name);
+    diagnostics_.add(value.place(), unknown_name("model", result_.model, known));
+    return std::nullopt;
+  }
+
+  std::optional<Architecture> config_model(const View& value) {
+    const View config = value["config"];
+    result_.model = config.text();
+    if (value.size() > 1) {
+      diagnostics_.add(value.place(), "a model is a file (`config`) or written out, not both");
+      return std::nullopt;
+    }
+    const std::string path = (std::filesystem::path(directory_) / config.text()).string();
+    std::ifstream in(path, std::ios::binary);
+    std::ostringstream text;
+    if (!in || !std::filesystem::is_regular_file(path) || !(text << in.rdbuf())) {
+      diagnostics_.add(config.place(), fmt::format("cannot read {:?}", path));
+      return std::nullopt;
+    }
+    return read_model_config(text.str(), path, diagnostics_);
+  }
+
+  bool positions_suffice(const Architecture& a) {
+    const double q = result_.data.sequence_length;
+    if (a.positions == Positions::rotary || q <= a.max_positions) return true;
+    diagnostics_.add(section_["sequence_length"] ? section_["sequence_length"].place() : section_.place(),
+                     fmt::format("{:.0f} tokens, but {} has learned positions for {:.0f}", q, result_.model, a.max_positions));
+    return false;
+  }
+
+  void passes(const Architecture& a) {
+    result_.modules = {build_module(a, {result_.precision, result_.software, result_.data.sequence_length})};
+    Pass pass;
+    pass.name = "train";
+    pass.tokens_per_iteration = result_.data.sequence_length;
+    result_.passes = {pass};
+  }
+
+  View section_;
+  const std::string& directory_;
+  Diagnostics& diagnostics_;
+  Workload result_;
+};
+
+}  // namespace
+
+Schema workload_schema() {
+  std::vector<SchemaField> fields{
+      schema::optional("model", model_schema()),
+      schema::optional("sequence_length", schema::integer(between(1, 1 << 24), "tokens of a sequence")),
+      schema::optional("global_batch", schema::integer(between(1, 1 << 28), "sequences a step")),
+      schema::optional("precision", schema::choice({"fp16", "bf16", "fp32", "fp8", "fp4"}, "type of weights and activations"),
+                       kDefaultPrecision),
+      schema::optional("optimizer", schema::choice({"adam", "sgd", "adafactor", "lion", "muon"}, "the optimizer"), "adam"),
+      schema::optional("software", software_schema(), kDefaultSoftware),
+      schema::optional("method", schema::choice({"backprop", "zeroth_order", "lora"}, "how weights are updated"), "backprop"),
+      schema::optional("convergence", convergence_schema())};
+  for (const char* key : kReserved) fields.push_back(schema::optional(key, schema::any("reserved; not simulated yet")));
+  return schema::object(std::move(fields), "what is trained: model, data and training software");
+}
+
+Workload build_workload(const ConfigValue& section, const std::string& directory, Diagnostics& diagnostics) {
+  return WorkloadBuilder(section, directory, diagnostics).build();
+}
+
+}  // namespace trainyard

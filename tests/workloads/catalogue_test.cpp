@@ -1,0 +1,77 @@
+// The catalogue files: published parameter counts, and presets that hold words only.
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <set>
+
+#include "tests/workloads/layers.hpp"
+#include "workloads/workloads.hpp"
+
+namespace trainyard {
+std::string_view workloads_software();
+namespace {
+
+TEST_CASE("Each model has the published count of parameters, to 0.5 % or to the last digit printed") {
+  for (const CatalogueModel& model : catalogue_models()) {
+    INFO(model.name);
+    const double counted = parameter_count(build_module(model.architecture, {}));
+    CHECK(std::abs(counted - model.published_parameters) <= std::max(0.005 * model.published_parameters, model.rounding / 2));
+    CHECK_FALSE(model.source.empty());
+  }
+}
+
+TEST_CASE("Exact counts of released weights") {
+  const auto count = [](const char* name) { return parameter_count(build_module(find_model(name)->architecture, {})); };
+  CHECK(count("llama-2-7b") == 6738415616.0);
+  CHECK(count("llama-2-13b") == 13015864320.0);
+  CHECK(count("llama-2-70b") == 68976648192.0);
+  CHECK(count("llama-3-8b") == 8030261248.0);
+  CHECK(count("llama-3-70b") == 70553706496.0);
+  CHECK(count("llama-3-405b") == 405853388800.0);
+  CHECK(count("gpt2-xl") == 1557611200.0 + (50304 - 50257) * 1600);
+}
+
+TEST_CASE("The catalogue lists every model once, with a summary") {
+  std::set<std::string> names;
+  for (const ModelEntry& entry : model_catalogue()) names.insert(entry.name);
+  CHECK(names.size() == catalogue_models().size());
+  CHECK(find_model("no-such-model") == nullptr);
+  const auto entries = model_catalogue();
+  const auto llama = std::find_if(entries.begin(), entries.end(), [](const ModelEntry& e) { return e.name == "llama-3-8b"; });
+  CHECK(llama->summary == "32 layers, hidden 4,096, 32 heads (8 for K and V), vocabulary 128,256, 8.03 B parameters");
+}
+
+TEST_CASE("A software preset holds words and booleans, no number but the year in its name") {
+  Diagnostics diagnostics;
+  const ConfigValue root = read_yaml_text(std::string(workloads_software()), "software.yaml", diagnostics);
+  REQUIRE(diagnostics.empty());
+  for (const ConfigValue& preset : root.items)
+    for (std::size_t i = 0; i < preset.items.size(); ++i) {
+      if (preset.keys[i].first == "source") continue;
+      CHECK(std::isalpha(static_cast<unsigned char>(preset.items[i].scalar.at(0))));
+    }
+}
+
+TEST_CASE("The presets of 2021 and 2024 differ where the eras do") {
+  const Software then = find_software("megatron-2021").value(), now = find_software("megatron-core-2024").value();
+  CHECK(then.attention == AttentionKernel::fused_softmax);
+  CHECK(now.attention == AttentionKernel::flash_2);
+  CHECK(then.dropout);
+  CHECK_FALSE(then.sequence_parallel);
+  CHECK_FALSE(then.distributed_optimizer);
+  CHECK(then.gradient_type == DataType::fp16);
+  CHECK(now.gradient_type == DataType::fp32);
+  CHECK(now.distributed_optimizer);
+  CHECK(now.cached_gradient_dummies);
+  CHECK(software_presets().size() == 2);
+  CHECK_FALSE(then.source.empty());
+}
+
+TEST_CASE("The catalogue text holds both files") {
+  const std::string text = workload_catalogue_text();
+  CHECK(text.find("gpt3-175b:") != std::string::npos);
+  CHECK(text.find("megatron-2021:") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace trainyard

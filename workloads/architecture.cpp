@@ -1,0 +1,96 @@
+#include "workloads/architecture.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace trainyard {
+namespace {
+
+constexpr double kVocabularyMultiple = 128;
+constexpr double kMaxLayers = 1e4, kMaxWidth = 1e7, kMaxVocabulary = 1e8;
+
+class Checker {
+ public:
+  explicit Checker(const Architecture& architecture) : a_(architecture) {}
+
+  std::vector<ArchitectureProblem> run() {
+    size("layers", a_.layers, kMaxLayers);
+    size("hidden", a_.hidden, kMaxWidth);
+    size("heads", a_.heads, kMaxWidth);
+    size("kv_heads", a_.kv_heads, kMaxWidth);
+    size("ffn", a_.ffn, kMaxWidth);
+    size("vocabulary", a_.vocabulary, kMaxVocabulary);
+    if (found_.empty()) heads();
+    if (a_.positions == Positions::learned && a_.max_positions < 1)
+      add("max_positions", "learned positions need max_positions, the rows of their table");
+    return std::move(found_);
+  }
+
+ private:
+  void add(std::string key, std::string message) { found_.push_back({std::move(key), std::move(message)}); }
+
+  void size(const char* key, double value, double highest) {
+    if (!(value >= 1 && value <= highest) || value != std::floor(value))
+      add(key, fmt::format("{} must be a whole number from 1 to {:.0f}, got {:g}", key, highest, value));
+  }
+
+  void heads() {
+    if (a_.head_size != std::floor(a_.head_size) || a_.head_size < 1)
+      add("heads", fmt::format("{:.0f} heads do not divide hidden {:.0f}; give head_size", a_.heads, a_.hidden));
+    else if (a_.head_size > kMaxWidth)
+      size("head_size", a_.head_size, kMaxWidth);
+    if (std::fmod(a_.heads, a_.kv_heads) != 0)
+      add("kv_heads", fmt::format("{:.0f} kv_heads do not divide {:.0f} heads", a_.kv_heads, a_.heads));
+  }
+
+  const Architecture& a_;
+  std::vector<ArchitectureProblem> found_;
+};
+
+/// 12345 -> "12,345".
+std::string grouped(double count) {
+  std::string text = fmt::format("{:.0f}", count);
+  for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<std::size_t>(at), ",");
+  return text;
+}
+
+}  // namespace
+
+Architecture family_defaults(const std::string& family) {
+  Architecture result;
+  if (family == "gpt") return result;
+  result.family = family;
+  result.gated = true;
+  result.tied = false;
+  result.positions = Positions::rotary;
+  result.norm = Norm::rms;
+  result.biases = Biases::none;
+  return result;
+}
+
+void complete(Architecture& architecture) {
+  if (architecture.kv_heads == 0) architecture.kv_heads = architecture.heads;
+  if (architecture.head_size == 0 && architecture.heads > 0) architecture.head_size = architecture.hidden / architecture.heads;
+  if (architecture.ffn == 0 && !architecture.gated) architecture.ffn = 4 * architecture.hidden;
+}
+
+std::vector<ArchitectureProblem> problems(const Architecture& architecture) { return Checker(architecture).run(); }
+
+double padded_vocabulary(const Architecture& architecture) {
+  return std::ceil(architecture.vocabulary / kVocabularyMultiple) * kVocabularyMultiple;
+}
+
+std::string describe(const Architecture& a) {
+  const std::string shared = a.kv_heads == a.heads ? "" : fmt::format(" ({:.0f} for K and V)", a.kv_heads);
+  return fmt::format("{:.0f} layers, hidden {}, {:.0f} heads{}, vocabulary {}", a.layers, grouped(a.hidden), a.heads, shared,
+                     grouped(a.vocabulary));
+}
+
+std::string parameters_text(double parameters) {
+  if (parameters >= 999.5e9) return fmt::format("{:.3g} T", parameters / 1e12);
+  if (parameters >= 999.5e6) return fmt::format("{:.3g} B", parameters / 1e9);
+  return fmt::format("{:.3g} M", parameters / 1e6);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,101 @@
+#include "workloads/catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/config/view.hpp"
+#include "sim/units/error.hpp"
+#include "workloads/model_section.hpp"
+#include "workloads/operators.hpp"
+#include "workloads/workloads.hpp"
+
+namespace trainyard {
+
+std::string_view workloads_models();    // the text of models.yaml, made by trainyard_embed
+std::string_view workloads_software();  // the text of software.yaml
+
+namespace {
+
+ConfigValue read_catalogue(std::string_view text, const char* file, const Schema& schema) {
+  Diagnostics diagnostics;
+  ConfigValue root = read_yaml_text(std::string(text), file, diagnostics);
+  if (diagnostics.empty()) check(root, schema, diagnostics);
+  require(diagnostics.empty(), diagnostics.text());
+  return root;
+}
+
+Schema models_schema() {
+  std::vector<SchemaField> fields = architecture_fields();
+  fields.push_back(schema::required("parameters", schema::number(above(0, 1e15), "published count")));
+  fields.push_back(schema::required("rounding", schema::number(above(0, 1e15), "unit of its last digit")));
+  fields.push_back(schema::required("source", schema::text("where the sizes were read")));
+  return schema::mapping("model", schema::object(std::move(fields), "a model"), "models by name");
+}
+
+std::vector<CatalogueModel> read_models() {
+  const ConfigValue root = read_catalogue(workloads_models(), "models.yaml", models_schema());
+  std::vector<CatalogueModel> result;
+  Diagnostics diagnostics;
+  for (const std::string& name : View(root).keys()) {
+    const View entry = View(root)[name];
+    const std::optional<Architecture> architecture = read_architecture(entry, diagnostics);
+    require(architecture.has_value(), diagnostics.text());
+    result.push_back({name, entry["source"].text(), *architecture, entry["parameters"].number(), entry["rounding"].number()});
+  }
+  return result;
+}
+
+std::vector<Software> read_software() {
+  std::vector<SchemaField> fields = software_switch_fields();
+  for (SchemaField& field : fields) field.required = true;
+  fields.push_back(schema::required("source", schema::text("where the switches were read")));
+  const Schema schema = schema::mapping("preset", schema::object(std::move(fields), "a preset"), "presets by name");
+  const ConfigValue root = read_catalogue(workloads_software(), "software.yaml", schema);
+  std::vector<Software> result;
+  for (const std::string& name : View(root).keys()) {
+    Software software = with_switches({}, View(root)[name].value());
+    software.name = name;
+    software.source = View(root)[name]["source"].text();
+    result.push_back(std::move(software));
+  }
+  return result;
+}
+
+}  // namespace
+
+const std::vector<CatalogueModel>& catalogue_models() {
+  static const std::vector<CatalogueModel> models = read_models();
+  return models;
+}
+
+const CatalogueModel* find_model(const std::string& name) {
+  const auto& all = catalogue_models();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const CatalogueModel& model) { return model.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::vector<ModelEntry> model_catalogue() {
+  std::vector<ModelEntry> result;
+  for (const CatalogueModel& model : catalogue_models()) {
+    const double parameters = parameter_count(build_module(model.architecture, {}));
+    result.push_back({model.name, fmt::format("{}, {} parameters", describe(model.architecture), parameters_text(parameters)),
+                      model.source, parameters});
+  }
+  return result;
+}
+
+std::vector<Software> software_presets() {
+  static const std::vector<Software> presets = read_software();
+  return presets;
+}
+
+std::optional<Software> find_software(const std::string& name) {
+  for (const Software& software : software_presets())
+    if (software.name == name) return software;
+  return std::nullopt;
+}
+
+std::string workload_catalogue_text() { return fmt::format("{}{}", workloads_models(), workloads_software()); }
+
+}  // namespace trainyard

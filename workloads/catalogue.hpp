@@ -1,0 +1,34 @@
+// The catalogue files: models and software presets by name.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/config/schema.hpp"
+#include "sim/model/software.hpp"
+#include "workloads/architecture.hpp"
+
+namespace trainyard {
+
+/// A model of workloads/models.yaml.
+struct CatalogueModel {
+  std::string name, source;
+  Architecture architecture;
+  double published_parameters = 0;
+  double rounding = 0;                   ///< unit of the last digit that was published
+};
+
+/// In file order; read once. A mistake in a catalogue file is an InternalError.
+[[nodiscard]] const std::vector<CatalogueModel>& catalogue_models();
+/// The entry of that name, or null.
+[[nodiscard]] const CatalogueModel* find_model(const std::string& name);
+
+/// The switches as fields of an object, all optional.
+[[nodiscard]] std::vector<SchemaField> software_switch_fields();
+/// `software` with the switches that `map`, checked against the fields above, sets.
+[[nodiscard]] Software with_switches(Software software, const ConfigValue& map);
+/// The preset of that name.
+[[nodiscard]] std::optional<Software> find_software(const std::string& name);
+
+}  // namespace trainyard

@@ -1,0 +1,159 @@
+// One decoder layer: attention and MLP, each behind a norm and before a residual addition.
+#include <utility>
+
+#include "workloads/operator_parts.hpp"
+#include "workloads/operators.hpp"
+
+namespace trainyard {
+namespace {
+
+class DecoderLayer {
+ public:
+  DecoderLayer(const Architecture& a, const OperatorContext& context)
+      : a_(a), context_(context), software_(context.software), e_(element_bytes(context)) {}
+
+  LayerType build() {
+    attention_inputs();
+    if (software_.attention == AttentionKernel::unfused || software_.attention == AttentionKernel::fused_softmax)
+      unfused_attention();
+    else
+      fused_attention();
+    attention_output();
+    mlp();
+    return std::move(layer_);
+  }
+
+ private:
+  void add(Operator op, TensorCut cut, TensorCut saved_cut) {
+    op.cut = cut;
+    op.saved_cut = saved_cut;
+    layer_.operators.push_back(std::move(op));
+  }
+
+  void attention_inputs() {
+    add(norm("attention_norm", a_, context_), TensorCut::sequence, TensorCut::sequence);
+    add(product("qkv", "attention", a_.hidden, a_.qkv_width(), a_.biases != Biases::none, context_), TensorCut::column,
+        TensorCut::sequence);
+    if (a_.qk_norm) query_key_norm();
+    query_key_value();
+  }
+
+  void query_key_norm() {
+    Operator op = memory_bound("qk_norm", "norm", qk_norm_traffic(a_, software_), a_.qkv_width(), context_);
+    op.saved = per_token(e_ * a_.query_key_width());
+    op.parameters = 2 * a_.head_size;
+    add(std::move(op), TensorCut::heads, TensorCut::heads);
+  }
+
+  /// Q, K and V as attention reads them are kept here and not by attention itself, for they stay under selective recompute.
+  void query_key_value() {
+    const char* name = a_.positions == Positions::rotary ? "rope" : "qkv_split";
+    Operator op = memory_bound(name, "attention", qkv_traffic(a_, software_), a_.qkv_width(), context_);
+    op.saved = per_token(e_ * a_.qkv_width());
+    add(std::move(op), TensorCut::heads, TensorCut::heads);
+  }
+
+  void add_core(Operator op) {
+    op.group = "core_attention";
+    op.core_attention = true;
+    op.attention = {static_cast<int>(a_.heads), static_cast<int>(a_.kv_heads), static_cast<int>(a_.head_size), true};
+    op.weight_type = context_.precision;
+    add(std::move(op), TensorCut::heads, TensorCut::heads);
+  }
+
+  void fused_attention() {
+    const double log_sum_exp = 4 * a_.heads;  // fp32, one a row and head
+    Operator op;
+    op.name = "attention";
+    op.kind = OperatorClass::attention;
+    op.forward_flops.per_token2 = Flops(4 * a_.query_width());
+    op.backward_flops.per_token2 = Flops(8 * a_.query_width());
+    op.forward_bytes = per_token(e_ * (a_.qkv_width() + a_.query_width()) + log_sum_exp);
+    op.backward_bytes = per_token(2 * e_ * (a_.qkv_width() + a_.query_width()) + log_sum_exp);
+    op.output = per_token(e_ * a_.query_width());
+    op.saved = per_token(log_sum_exp);
+    add_core(std::move(op));
+  }
+
+  void unfused_attention() {
+    add_core(batched_product("scores", context_.sequence_length, a_.head_size, per_score(e_ * a_.heads)));
+    add_core(softmax());
+    add_core(batched_product("context", a_.head_size, context_.sequence_length, per_token(e_ * a_.query_width())));
+  }
+
+  /// A product for each head: m = tokens, n and k as given, batch = heads. Reads and writes the scores and two of Q, K, V, output.
+  Operator batched_product(const char* name, double n, double k, Cost<Bytes> output) const {
+    Operator op;
+    op.name = name;
+    op.kind = OperatorClass::gemm;
+    op.gemm_n = n;
+    op.gemm_k = k;
+    op.forward_flops.per_token2 = Flops(2 * a_.query_width());
+    op.backward_flops.per_token2 = Flops(4 * a_.query_width());
+    op.forward_bytes = {Bytes(0), Bytes(e_ * a_.query_key_width()), Bytes(e_ * a_.heads)};
+    op.backward_bytes = {Bytes(0), Bytes(2 * e_ * a_.query_key_width()), Bytes(2 * e_ * a_.heads)};
+    op.output = output;
+    return op;
+  }
+
+  /// Kept of each score: the softmax's output; with dropout also its mask (a byte) and its output.
+  Operator softmax() const {
+    const TokenTraffic traffic = softmax_traffic(software_.attention);
+    Operator op;
+    op.name = "softmax";
+    op.forward_bytes = per_score(e_ / 2 * traffic.forward * a_.heads);
+    op.backward_bytes = per_score(e_ / 2 * traffic.backward * a_.heads);
+    op.output = per_score(e_ * a_.heads);
+    op.saved = per_score((e_ + (software_.dropout ? 1 + e_ : 0)) * a_.heads);
+    return op;
+  }
+
+  void attention_output() {
+    const bool bias = a_.biases == Biases::attention || a_.biases == Biases::all;
+    add(product("proj", "attention", a_.query_width(), a_.hidden, bias, context_), TensorCut::row, TensorCut::heads);
+    if (bias) row_bias_gradient("proj_bias_gradient", "attention");
+    residual("attention_residual", "attention");
+  }
+
+  void row_bias_gradient(const char* name, const char* group) {
+    add(memory_bound(name, group, row_bias_traffic(a_), a_.hidden, context_), TensorCut::replicated, TensorCut::replicated);
+  }
+
+  void residual(const char* name, const char* group) {
+    Operator op = memory_bound(name, group, residual_traffic(a_, software_), a_.hidden, context_);
+    if (software_.dropout) op.saved = per_token(a_.hidden);
+    add(std::move(op), TensorCut::sequence, TensorCut::sequence);
+  }
+
+  void mlp() {
+    const bool bias = a_.biases == Biases::all;
+    add(norm("mlp_norm", a_, context_), TensorCut::sequence, TensorCut::sequence);
+    add(product("mlp_up", "mlp", a_.hidden, a_.mlp_up_width(), bias, context_), TensorCut::column, TensorCut::sequence);
+    add(activation(), TensorCut::column, TensorCut::column);
+    add(product("mlp_down", "mlp", a_.ffn, a_.hidden, bias, context_), TensorCut::row, TensorCut::column);
+    if (bias) row_bias_gradient("mlp_down_bias_gradient", "mlp");
+    residual("mlp_residual", "mlp");
+  }
+
+  /// An unfused gated activation keeps the activated half besides its input.
+  Operator activation() const {
+    Operator op = memory_bound("activation", "mlp", activation_traffic(a_, software_), a_.ffn, context_);
+    const bool keeps_half = a_.gated && !software_.fused_activation;
+    op.saved = per_token(e_ * (a_.mlp_up_width() + (keeps_half ? a_.ffn : 0)));
+    return op;
+  }
+
+  const Architecture& a_;
+  const OperatorContext& context_;
+  const Software& software_;
+  double e_;
+  LayerType layer_{"decoder", {}};
+};
+
+}  // namespace
+
+LayerType decoder_layer(const Architecture& architecture, const OperatorContext& context) {
+  return DecoderLayer(architecture, context).build();
+}
+
+}  // namespace trainyard

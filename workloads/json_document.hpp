@@ -1,0 +1,38 @@
+// A JSON file whose values know their line and column.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/config/config_value.hpp"
+
+namespace trainyard {
+
+/// One object of a JSON file, read key by key. A null counts as absent.
+class JsonDocument {
+ public:
+  /// Syntax errors and anything but an object at the root go to `diagnostics`; then nothing is returned.
+  [[nodiscard]] static std::optional<JsonDocument> parse(const std::string& text, const std::string& file_name,
+                                                         Diagnostics& diagnostics);
+
+  [[nodiscard]] bool has(std::string_view key) const;
+  /// Of the key in the root object; of the document's beginning where the key is absent.
+  [[nodiscard]] SourcePlace place(std::string_view key) const;
+  /// The value, or the fallback where absent. A value of another type goes to `diagnostics`.
+  [[nodiscard]] double number(std::string_view key, double fallback, Diagnostics& diagnostics) const;
+  [[nodiscard]] bool boolean(std::string_view key, bool fallback, Diagnostics& diagnostics) const;
+  /// The first text of a list, the text itself, or "".
+  [[nodiscard]] std::string first_text(std::string_view key) const;
+  /// Whether `part` occurs in any key, at any depth, whose value is neither null nor false.
+  [[nodiscard]] bool mentions(std::string_view part) const;
+
+ private:
+  std::string text_;
+  std::shared_ptr<const SourceFile> file_;
+  nlohmann::json root_;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,56 @@
+// The switches of the training software as keys of a map.
+#include "sim/config/view.hpp"
+#include "workloads/catalogue.hpp"
+
+namespace trainyard {
+namespace {
+
+struct Switch {
+  const char* name;
+  bool Software::*member;
+  const char* help;
+};
+constexpr Switch kSwitches[] = {
+    {"fused_norm", &Software::fused_norm, "RMSNorm is one kernel"},
+    {"fused_rope", &Software::fused_rope, "rotary positions are one kernel"},
+    {"fused_activation", &Software::fused_activation, "the MLP's activation, bias and dropout are fused"},
+    {"dropout", &Software::dropout, "dropout is on, and its masks are kept"},
+    {"sequence_parallel", &Software::sequence_parallel, "norms and residuals are cut along the sequence where tensor > 1"},
+    {"pipeline_scatter_gather", &Software::pipeline_scatter_gather, "a stage sends its share of the tensor and gathers"},
+    {"overlap_pipeline", &Software::overlap_pipeline, "a stage computes while its last output is sent"},
+    {"overlap_gradient_reduce", &Software::overlap_gradient_reduce, "gradients are reduced beside the backward pass"},
+    {"overlap_weight_gather", &Software::overlap_weight_gather, "weights are gathered beside the next forward pass"},
+    {"overlap_tensor", &Software::overlap_tensor, "tensor-parallel collectives run beside products"},
+    {"distributed_optimizer", &Software::distributed_optimizer, "the optimizer's state is cut over the data axis"},
+    {"gradient_clipping", &Software::gradient_clipping, "a global norm joins all devices before the update"},
+    {"cuda_graphs", &Software::cuda_graphs, "kernels are launched as recorded graphs"},
+    {"cached_gradient_dummies", &Software::cached_gradient_dummies, "weight-gradient placeholders stay allocated"},
+};
+
+const std::vector<std::string> kAttention{"unfused", "fused_softmax", "flash_1", "flash_triton", "flash_2", "cudnn"};
+const std::vector<std::string> kLoss{"eager", "vocab_parallel", "vocab_parallel_fused"};
+const std::vector<std::string> kGradientTypes{"fp32", "fp16", "bf16"};
+
+}  // namespace
+
+std::vector<SchemaField> software_switch_fields() {
+  std::vector<SchemaField> fields{
+      schema::optional("attention", schema::choice(kAttention, "kernel that computes attention")),
+      schema::optional("loss", schema::choice(kLoss, "how the loss handles the logits"))};
+  for (const Switch& it : kSwitches) fields.push_back(schema::optional(it.name, schema::boolean(it.help)));
+  fields.push_back(schema::optional("gradient_type", schema::choice(kGradientTypes, "type of the gradients kept")));
+  fields.push_back(schema::optional("gradient_reduce_type", schema::choice(kGradientTypes, "type of the gradients on the wire")));
+  return fields;
+}
+
+Software with_switches(Software software, const ConfigValue& map) {
+  const View view(map);
+  if (const View kernel = view["attention"]) software.attention = attention_kernel_from(kernel.text()).value();
+  if (const View kernel = view["loss"]) software.loss = loss_kernel_from(kernel.text()).value();
+  for (const Switch& it : kSwitches) software.*it.member = view[it.name].boolean_or(software.*it.member);
+  if (const View type = view["gradient_type"]) software.gradient_type = data_type_from(type.text()).value();
+  if (const View type = view["gradient_reduce_type"]) software.gradient_reduce_type = data_type_from(type.text()).value();
+  return software;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,56 @@
+#include "workloads/traffic.hpp"
+
+namespace trainyard {
+
+TokenTraffic norm_traffic(const Architecture& a, const Software& software) {
+  const bool one_kernel = software.fused_norm || a.norm == Norm::layer;  // LayerNorm is one kernel in eager mode too
+  return one_kernel ? TokenTraffic{4 * a.hidden, 10 * a.hidden} : TokenTraffic{38 * a.hidden, 62 * a.hidden};
+}
+
+TokenTraffic residual_traffic(const Architecture& a, const Software& software) {
+  const double mask = software.dropout ? a.hidden : 0;
+  return {6 * a.hidden + mask, (software.fused_activation ? 7 : 5) * a.hidden};
+}
+
+TokenTraffic qkv_traffic(const Architecture& a, const Software& software) {
+  const double bias_gradient = a.biases == Biases::none ? 0 : 2 * a.qkv_width();
+  if (a.positions == Positions::learned) return {4 * a.qkv_width(), 6 * a.qkv_width() + bias_gradient};
+  const double width = a.query_key_width();
+  return software.fused_rope ? TokenTraffic{10 * width, 10 * width + bias_gradient}
+                             : TokenTraffic{50 * width, 60 * width + bias_gradient};
+}
+
+TokenTraffic qk_norm_traffic(const Architecture& a, const Software& software) {
+  const TokenTraffic whole = norm_traffic(a, software);
+  const double share = a.query_key_width() / a.hidden;
+  return {whole.forward * share, whole.backward * share};
+}
+
+TokenTraffic activation_traffic(const Architecture& a, const Software& software) {
+  const double bias_gradient = a.biases == Biases::all ? 2 * a.mlp_up_width() : 0;
+  if (a.gated)
+    return software.fused_activation ? TokenTraffic{6 * a.ffn, 10 * a.ffn + bias_gradient}
+                                     : TokenTraffic{10 * a.ffn, 16 * a.ffn + bias_gradient};
+  return {(software.fused_activation ? 4 : 8) * a.ffn, 6 * a.ffn + bias_gradient};
+}
+
+TokenTraffic row_bias_traffic(const Architecture& a) { return {0, 2 * a.hidden}; }
+
+TokenTraffic softmax_traffic(AttentionKernel kernel) {
+  return kernel == AttentionKernel::unfused ? TokenTraffic{30, 30} : TokenTraffic{9, 11};
+}
+
+TokenTraffic loss_traffic(LossKernel kernel) {
+  return kernel == LossKernel::vocab_parallel_fused ? TokenTraffic{14, 12} : TokenTraffic{44, 26};
+}
+
+double loss_saved(LossKernel kernel) {
+  switch (kernel) {
+    case LossKernel::eager: return 14;
+    case LossKernel::vocab_parallel: return 6;
+    case LossKernel::vocab_parallel_fused: return 10;
+  }
+  return 0;
+}
+
+}  // namespace trainyard
