@@ -11,7 +11,7 @@ namespace trainyard {
 
 /// Text of one input file; messages quote its lines.
 struct SourceFile {
-  std::string name;                ///< as the user wrote it
+  std::string name;  ///< as the user wrote it
   std::vector<std::string> lines;
 };
 
@@ -20,16 +20,16 @@ struct SourcePlace {
   std::shared_ptr<const SourceFile> file;  ///< null for values that come from the command line
   int line = 0;
   int column = 0;
-  std::string path;                ///< e.g. `cluster.nodes[1].gpu`
+  std::string path;  ///< e.g. `cluster.nodes[1].gpu`
 };
 
 /// One node of a document.
 struct ConfigValue {
   enum class Kind { null, scalar, list, map };
   Kind kind = Kind::null;
-  bool quoted = false;             ///< a quoted scalar is never a number
-  std::string scalar;              ///< text as written
-  std::vector<ConfigValue> items;  ///< list elements, or map values in file order
+  bool quoted = false;                                    ///< a quoted scalar is never a number
+  std::string scalar;                                     ///< text as written
+  std::vector<ConfigValue> items;                         ///< list elements, or map values in file order
   std::vector<std::pair<std::string, SourcePlace>> keys;  ///< map keys, parallel to `items`
   SourcePlace place;
 

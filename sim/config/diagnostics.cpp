@@ -67,9 +67,20 @@ std::string quoted_line(const SourcePlace& place) {
                      end < line.size() ? "..." : "", blank(before), blank(line.substr(begin, at - begin)));
 }
 
+/// The path and a colon; of a very long one the beginning and the end.
+std::string path_text(const std::string& path) {
+  constexpr std::size_t kLongest = 160, kBegin = 60, kEnd = 90;
+  if (path.empty()) return "";
+  if (path.size() <= kLongest) return printable(path) + ": ";
+  std::size_t head = kBegin, tail = path.size() - kEnd;
+  while (continues_character(path[head])) --head;
+  while (tail < path.size() && continues_character(path[tail])) ++tail;
+  return fmt::format("{}...{}: ", printable(path.substr(0, head)), printable(path.substr(tail)));
+}
+
 std::string text_of(const Diagnostic& diagnostic) {
   const SourcePlace& place = diagnostic.place;
-  const std::string path = place.path.empty() ? "" : printable(place.path) + ": ";
+  const std::string path = path_text(place.path);
   if (place.file == nullptr) return path + diagnostic.message;
   const std::string name = printable(place.file->name);
   if (place.line < 1) return fmt::format("{}: {}{}", name, path, diagnostic.message);

@@ -10,14 +10,22 @@ namespace {
 template <class Use>
 auto with_type(Dimension dimension, Use use) {
   switch (dimension) {
-    case Dimension::seconds: return use.template operator()<Seconds>();
-    case Dimension::bytes: return use.template operator()<Bytes>();
-    case Dimension::flops: return use.template operator()<Flops>();
-    case Dimension::bytes_per_second: return use.template operator()<BytesPerSecond>();
-    case Dimension::flops_per_second: return use.template operator()<FlopsPerSecond>();
-    case Dimension::dollars: return use.template operator()<Dollars>();
-    case Dimension::dollars_per_second: return use.template operator()<DollarsPerSecond>();
-    case Dimension::dollars_per_byte: return use.template operator()<DollarsPerByte>();
+    case Dimension::seconds:
+      return use.template operator()<Seconds>();
+    case Dimension::bytes:
+      return use.template operator()<Bytes>();
+    case Dimension::flops:
+      return use.template operator()<Flops>();
+    case Dimension::bytes_per_second:
+      return use.template operator()<BytesPerSecond>();
+    case Dimension::flops_per_second:
+      return use.template operator()<FlopsPerSecond>();
+    case Dimension::dollars:
+      return use.template operator()<Dollars>();
+    case Dimension::dollars_per_second:
+      return use.template operator()<DollarsPerSecond>();
+    case Dimension::dollars_per_byte:
+      return use.template operator()<DollarsPerByte>();
   }
   throw InternalError("a dimension without a type");
 }
@@ -25,14 +33,22 @@ auto with_type(Dimension dimension, Use use) {
 /// Examples of each dimension, large ones first.
 std::vector<std::string> examples(Dimension dimension) {
   switch (dimension) {
-    case Dimension::seconds: return {"24 h", "30 s", "10 ms", "1 us"};
-    case Dimension::bytes: return {"80 GiB", "25 MB", "4 kB", "64 B"};
-    case Dimension::flops: return {"10 TFLOP", "1 GFLOP"};
-    case Dimension::bytes_per_second: return {"100 Gbps", "1 MB/s"};
-    case Dimension::flops_per_second: return {"312 TFLOPS", "1 GFLOPS"};
-    case Dimension::dollars: return {"100 USD", "0.50 USD"};
-    case Dimension::dollars_per_second: return {"12.24 USD/h", "0.50 USD/h"};
-    case Dimension::dollars_per_byte: return {"0.02 USD/GB"};
+    case Dimension::seconds:
+      return {"24 h", "30 s", "10 ms", "1 us"};
+    case Dimension::bytes:
+      return {"80 GiB", "25 MB", "4 kB", "64 B"};
+    case Dimension::flops:
+      return {"10 TFLOP", "1 GFLOP"};
+    case Dimension::bytes_per_second:
+      return {"100 Gbps", "1 MB/s"};
+    case Dimension::flops_per_second:
+      return {"312 TFLOPS", "1 GFLOPS"};
+    case Dimension::dollars:
+      return {"100 USD", "0.50 USD"};
+    case Dimension::dollars_per_second:
+      return {"12.24 USD/h", "0.50 USD/h"};
+    case Dimension::dollars_per_byte:
+      return {"0.02 USD/GB"};
   }
   throw InternalError("a dimension without examples");
 }

@@ -107,17 +107,38 @@ Json schema_json(const Schema& schema) {
   Json json = Json::object();
   if (!schema.help.empty()) json["description"] = schema.help;
   switch (schema.kind) {
-    case Schema::Kind::any: break;
-    case Schema::Kind::text: json["type"] = {"string", "number", "boolean"}; break;
-    case Schema::Kind::integer: add_number(json, schema, "integer"); break;
-    case Schema::Kind::number: add_number(json, schema, "number"); break;
-    case Schema::Kind::boolean: json["type"] = "boolean"; break;
-    case Schema::Kind::quantity: add_quantity(json, schema); break;
-    case Schema::Kind::choice: add_choices(json, schema); break;
-    case Schema::Kind::list: add_list(json, schema); break;
-    case Schema::Kind::object: add_object(json, schema); break;
-    case Schema::Kind::mapping: add_mapping(json, schema); break;
-    case Schema::Kind::one_of: add_alternatives(json, schema); break;
+    case Schema::Kind::any:
+      break;
+    case Schema::Kind::text:
+      json["type"] = {"string", "number", "boolean"};
+      break;
+    case Schema::Kind::integer:
+      add_number(json, schema, "integer");
+      break;
+    case Schema::Kind::number:
+      add_number(json, schema, "number");
+      break;
+    case Schema::Kind::boolean:
+      json["type"] = "boolean";
+      break;
+    case Schema::Kind::quantity:
+      add_quantity(json, schema);
+      break;
+    case Schema::Kind::choice:
+      add_choices(json, schema);
+      break;
+    case Schema::Kind::list:
+      add_list(json, schema);
+      break;
+    case Schema::Kind::object:
+      add_object(json, schema);
+      break;
+    case Schema::Kind::mapping:
+      add_mapping(json, schema);
+      break;
+    case Schema::Kind::one_of:
+      add_alternatives(json, schema);
+      break;
   }
   return json;
 }

@@ -47,10 +47,14 @@ std::string quoted(std::string_view text) {
 
 std::string described(const ConfigValue& value) {
   switch (value.kind) {
-    case ConfigValue::Kind::null: return "nothing";
-    case ConfigValue::Kind::list: return "a list";
-    case ConfigValue::Kind::map: return "a map";
-    case ConfigValue::Kind::scalar: break;
+    case ConfigValue::Kind::null:
+      return "nothing";
+    case ConfigValue::Kind::list:
+      return "a list";
+    case ConfigValue::Kind::map:
+      return "a map";
+    case ConfigValue::Kind::scalar:
+      break;
   }
   const bool bare = !value.quoted && (is_number(value) || value.scalar == "true" || value.scalar == "false");
   return bare ? value.scalar : fmt::format("text {}", quoted(value.scalar));

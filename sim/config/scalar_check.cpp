@@ -29,9 +29,8 @@ std::string wrong_type(const ConfigValue& value, const Schema& schema, const std
 }
 
 bool has_control_character(const std::string& text) {
-  return std::any_of(text.begin(), text.end(), [](unsigned char c) {
-    return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
-  });
+  return std::any_of(text.begin(), text.end(),
+                     [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; });
 }
 
 std::optional<ScalarMistake> text_mistake(const ConfigValue& value) {
@@ -86,13 +85,20 @@ std::optional<ScalarMistake> choice_mistake(const ConfigValue& value, const Sche
 
 std::optional<ScalarMistake> scalar_mistake(const ConfigValue& value, const Schema& schema) {
   switch (schema.kind) {
-    case Schema::Kind::text: return text_mistake(value);
-    case Schema::Kind::integer: return integer_mistake(value, schema);
-    case Schema::Kind::number: return number_mistake(value, schema);
-    case Schema::Kind::boolean: return boolean_mistake(value, schema);
-    case Schema::Kind::quantity: return quantity_mistake(value, schema);
-    case Schema::Kind::choice: return choice_mistake(value, schema);
-    default: throw InternalError("a scalar checked against a type that is none");
+    case Schema::Kind::text:
+      return text_mistake(value);
+    case Schema::Kind::integer:
+      return integer_mistake(value, schema);
+    case Schema::Kind::number:
+      return number_mistake(value, schema);
+    case Schema::Kind::boolean:
+      return boolean_mistake(value, schema);
+    case Schema::Kind::quantity:
+      return quantity_mistake(value, schema);
+    case Schema::Kind::choice:
+      return choice_mistake(value, schema);
+    default:
+      throw InternalError("a scalar checked against a type that is none");
   }
 }
 
@@ -113,19 +119,27 @@ IntegerValue parse_integer(const ConfigValue& value) {
 
 std::string expectation(const Schema& schema) {
   switch (schema.kind) {
-    case Schema::Kind::any: return "any value";
-    case Schema::Kind::text: return "text";
-    case Schema::Kind::integer: return "a whole number";
-    case Schema::Kind::number: return "a number";
-    case Schema::Kind::boolean: return "true or false";
+    case Schema::Kind::any:
+      return "any value";
+    case Schema::Kind::text:
+      return "text";
+    case Schema::Kind::integer:
+      return "a whole number";
+    case Schema::Kind::number:
+      return "a number";
+    case Schema::Kind::boolean:
+      return "true or false";
     case Schema::Kind::quantity:
       return fmt::format("a number with its unit, such as \"{}\"", example(schema.dimension, schema.range));
     case Schema::Kind::choice:
       return schema.choices.size() == 1 ? quoted(schema.choices[0]) : "one of " + listed(schema.choices);
-    case Schema::Kind::list: return "a list";
+    case Schema::Kind::list:
+      return "a list";
     case Schema::Kind::object:
-    case Schema::Kind::mapping: return "a map";
-    case Schema::Kind::one_of: break;
+    case Schema::Kind::mapping:
+      return "a map";
+    case Schema::Kind::one_of:
+      break;
   }
   std::vector<std::string> parts;
   for (const Schema& alternative : schema.of) {

@@ -21,7 +21,7 @@ struct ScalarMistake {
 /// A whole number in base 10, or why not.
 struct IntegerValue {
   std::optional<std::int64_t> value;
-  std::string error;         ///< after "expected a whole number, got ..."; "" for plain text
+  std::string error;  ///< after "expected a whole number, got ..."; "" for plain text
 };
 [[nodiscard]] IntegerValue parse_integer(const ConfigValue& value);
 

@@ -20,7 +20,16 @@ struct Range {
 constexpr Range between(double low, double high) { return {low, high, false}; }
 constexpr Range above(double low, double high) { return {low, high, true}; }
 
-enum class Dimension { seconds, bytes, flops, bytes_per_second, flops_per_second, dollars, dollars_per_second, dollars_per_byte };
+enum class Dimension {
+  seconds,
+  bytes,
+  flops,
+  bytes_per_second,
+  flops_per_second,
+  dollars,
+  dollars_per_second,
+  dollars_per_byte
+};
 
 struct SchemaField;
 
@@ -28,13 +37,13 @@ struct SchemaField;
 struct Schema {
   enum class Kind { any, text, integer, number, boolean, quantity, choice, list, object, mapping, one_of };
   Kind kind = Kind::any;
-  std::string help;                       ///< one line
-  Range range;                            ///< integer, number, quantity; list: number of elements
+  std::string help;  ///< one line
+  Range range;       ///< integer, number, quantity; list: number of elements
   Dimension dimension = Dimension::seconds;
   std::vector<std::string> choices;
-  std::vector<SchemaField> fields;        ///< object
-  std::vector<Schema> of;                 ///< list: the element; mapping: the value; one_of: the alternatives
-  std::string key_name;                   ///< mapping: what a key is, e.g. "variant"
+  std::vector<SchemaField> fields;  ///< object
+  std::vector<Schema> of;           ///< list: the element; mapping: the value; one_of: the alternatives
+  std::string key_name;             ///< mapping: what a key is, e.g. "variant"
 };
 
 /// One key of an object.
@@ -42,7 +51,7 @@ struct SchemaField {
   std::string name;
   Schema schema;
   bool required = false;
-  std::string fallback;                   ///< the default as text, for documentation; "" = absent
+  std::string fallback;  ///< the default as text, for documentation; "" = absent
 };
 
 namespace schema {
@@ -64,14 +73,15 @@ namespace schema {
 [[nodiscard]] SchemaField optional(std::string name, Schema schema, std::string fallback = "");
 }  // namespace schema
 
-/// Adds every mistake of `value`: wrong type, missing or unknown key (with the nearest known one), a bare number where a unit
-/// is needed, `010`, `yes` for a boolean, a value out of range. Returns whether there was none.
+/// Adds every mistake of `value`: wrong type, missing or unknown key (with the nearest known one), a bare number where
+/// a unit is needed, `010`, `yes` for a boolean, a value out of range. Returns whether there was none.
 bool check(const ConfigValue& value, const Schema& schema, Diagnostics& diagnostics);
 
 /// The JSON Schema (draft 2020-12) of a document, as text with two spaces of indentation.
 [[nodiscard]] std::string to_json_schema(const Schema& schema, std::string_view title);
 
 /// `no X "name"; did you mean "nearest"?` or, with nothing near, `no X "name"; known: a, b, c` (cut at 12 names).
-[[nodiscard]] std::string unknown_name(std::string_view what, std::string_view name, const std::vector<std::string>& known);
+[[nodiscard]] std::string unknown_name(std::string_view what, std::string_view name,
+                                       const std::vector<std::string>& known);
 
 }  // namespace trainyard

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "sim/config/message.hpp"
 #include "sim/config/dimension.hpp"
+#include "sim/config/message.hpp"
 #include "sim/config/scalar_check.hpp"
 #include "sim/config/schema.hpp"
 
@@ -53,10 +53,18 @@ void check_mapping(const ConfigValue& map, const Schema& schema, Diagnostics& fo
 void check_list(const ConfigValue& list, const Schema& schema, Diagnostics& found) {
   if (!contains(schema.range, static_cast<double>(list.items.size()))) {
     const auto show = [](double bound) { return fmt::format("{:.0f}", bound); };
-    found.add(list.place, fmt::format("a list of {} elements; allowed: {}", list.items.size(),
-                                      range_text(schema.range, show)));
+    found.add(list.place,
+              fmt::format("a list of {} elements; allowed: {}", list.items.size(), range_text(schema.range, show)));
   }
   for (const ConfigValue& item : list.items) check_value(item, schema.of.at(0), found);
+}
+
+/// A value of the wrong YAML kind.
+std::string wrong_kind(const ConfigValue& value, const Schema& schema) {
+  const std::string message = fmt::format("expected {}, got {}", expectation(schema), described(value));
+  const bool like_a_pair =
+      value.kind == ConfigValue::Kind::scalar && !value.quoted && value.scalar.find(':') != std::string::npos;
+  return like_a_pair ? message + "; a key needs a space after its \":\"" : message;
 }
 
 /// The alternatives that stand for a value of this YAML kind; those of a one_of within count as its own.
@@ -102,8 +110,7 @@ void check_nearest(const ConfigValue& value, const std::vector<const Schema*>& f
 void check_one_of(const ConfigValue& value, const Schema& schema, Diagnostics& found) {
   std::vector<const Schema*> fitting;
   collect_fitting(value, schema, fitting);
-  if (fitting.empty())
-    return found.add(value.place, fmt::format("expected {}, got {}", expectation(schema), described(value)));
+  if (fitting.empty()) return found.add(value.place, wrong_kind(value, schema));
   if (value.kind != ConfigValue::Kind::scalar || fitting.size() == 1) return check_nearest(value, fitting, found);
   const bool accepted = std::any_of(fitting.begin(), fitting.end(), [&](const Schema* alternative) {
     return alternative->kind == Schema::Kind::any || !scalar_mistake(value, *alternative);
@@ -126,8 +133,7 @@ void check_value(const ConfigValue& value, const Schema& schema, Diagnostics& fo
   if (schema.kind == Kind::one_of) return check_one_of(value, schema, found);
   std::vector<const Schema*> fitting;
   collect_fitting(value, schema, fitting);
-  if (fitting.empty())
-    return found.add(value.place, fmt::format("expected {}, got {}", expectation(schema), described(value)));
+  if (fitting.empty()) return found.add(value.place, wrong_kind(value, schema));
   if (schema.kind == Kind::object) return check_object(value, schema, found);
   if (schema.kind == Kind::mapping) return check_mapping(value, schema, found);
   if (schema.kind == Kind::list) return check_list(value, schema, found);

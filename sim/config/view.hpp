@@ -12,8 +12,8 @@
 
 namespace trainyard {
 
-/// A look at one value of a document that `check` has accepted. Absent keys give an empty View; reading from an empty View
-/// or as a wrong type throws InternalError.
+/// A look at one value of a document that `check` has accepted. Absent keys give an empty View; reading from an empty
+/// View or as a wrong type throws InternalError.
 class View {
  public:
   View() = default;
@@ -35,13 +35,17 @@ class View {
   [[nodiscard]] double number() const;
   [[nodiscard]] bool boolean() const;
   /// Q: Seconds, Bytes, Flops, BytesPerSecond, FlopsPerSecond, Dollars, DollarsPerSecond, DollarsPerByte.
-  template <class Q> [[nodiscard]] Q quantity() const;
+  template <class Q>
+  [[nodiscard]] Q quantity() const;
 
   [[nodiscard]] std::string text_or(std::string fallback) const;
   [[nodiscard]] std::int64_t integer_or(std::int64_t fallback) const;
   [[nodiscard]] double number_or(double fallback) const;
   [[nodiscard]] bool boolean_or(bool fallback) const;
-  template <class Q> [[nodiscard]] Q quantity_or(Q fallback) const { return *this ? quantity<Q>() : fallback; }
+  template <class Q>
+  [[nodiscard]] Q quantity_or(Q fallback) const {
+    return *this ? quantity<Q>() : fallback;
+  }
 
  private:
   const ConfigValue* value_ = nullptr;

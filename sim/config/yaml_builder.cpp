@@ -52,10 +52,13 @@ ConfigValue YamlBuilder::take_root() {
 
 SourcePlace YamlBuilder::place_of(const YAML::Mark& mark, std::string path) const {
   SourcePlace place{file_, std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1, std::move(path)};
-  const auto line = static_cast<std::size_t>(place.line) - 1;
-  if (line >= file_->lines.size()) return place;
-  const std::string& text = file_->lines[line];
-  const std::size_t byte = std::min(static_cast<std::size_t>(std::max(mark.column, 0)), text.size());
+  if (file_->lines.empty()) return {file_, 1, 1, std::move(place.path)};
+  const int lines = static_cast<int>(file_->lines.size());
+  const bool behind = place.line > lines;  // the parser marks the end of the text so
+  place.line = std::min(place.line, lines);
+  last_line_ = std::max(last_line_, place.line);
+  const std::string& text = file_->lines[static_cast<std::size_t>(place.line) - 1];
+  const std::size_t byte = behind ? text.size() : std::min(static_cast<std::size_t>(place.column) - 1, text.size());
   if (column_line_ != place.line || byte < column_byte_) {
     column_line_ = place.line;
     column_byte_ = 0;

@@ -28,6 +28,8 @@ class YamlBuilder : public YAML::EventHandler {
   YamlBuilder(std::shared_ptr<const SourceFile> file, Diagnostics& diagnostics);
 
   [[nodiscard]] ConfigValue take_root();
+  /// Line of the last mark seen, 1-based.
+  [[nodiscard]] int last_line() const { return last_line_; }
   [[nodiscard]] SourcePlace place_of(const YAML::Mark& mark, std::string path) const;
 
   void OnDocumentStart(const YAML::Mark& mark) override;
@@ -71,6 +73,7 @@ class YamlBuilder : public YAML::EventHandler {
   std::vector<Frame> open_;
   std::map<YAML::anchor_t, ConfigValue> anchors_;
   std::size_t nodes_ = 0;
+  mutable int last_line_ = 0;
   mutable int column_line_ = -1;  ///< where the last column was counted, so that a long line is not counted anew
   mutable std::size_t column_byte_ = 0;
   mutable int column_characters_ = 0;

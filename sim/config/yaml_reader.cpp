@@ -40,9 +40,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 /// Bytes of the UTF-8 character at `at`, or 0 where there is none (also for surrogates and overlong forms).
 std::size_t character_length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) {
-    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;
-  };
+  const auto byte = [&](std::size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u; };
   const auto continued = [&](std::size_t n) {
     for (std::size_t i = 1; i < n; ++i)
       if ((byte(i) & 0xc0u) != 0x80u) return false;
@@ -95,19 +93,45 @@ bool tab_in_indentation(const SourceFile& file, int line) {
   return text.substr(0, text.find_first_not_of(" \t")).find('\t') != std::string::npos;
 }
 
-/// yaml-cpp's complaint in our words; a tab in the indentation is the usual reason for an odd one.
+/// yaml-cpp's complaint in words that say what to do.
+std::string syntax_message(const std::string& message) {
+  static constexpr std::pair<std::string_view, std::string_view> kPlain[] = {
+      {YAML::ErrorMsg::END_OF_SEQ_FLOW, "a \"[\" is not closed, or a comma is missing"},
+      {YAML::ErrorMsg::END_OF_MAP_FLOW, "a \"{\" is not closed, or a comma is missing"},
+      {YAML::ErrorMsg::FLOW_END, "a closing bracket without its opening one"},
+      {YAML::ErrorMsg::END_OF_MAP, "the indentation does not fit the lines above, or the \":\" is missing"},
+      {YAML::ErrorMsg::END_OF_SEQ, "the indentation does not fit the list above"},
+      {YAML::ErrorMsg::MAP_VALUE, "a \":\" where no key can be; quote the text, or check the indentation"},
+      {YAML::ErrorMsg::MAP_KEY, "a key where none can be; check the indentation"},
+      {YAML::ErrorMsg::BLOCK_ENTRY, "a \"-\" where no list element can be; check the indentation"},
+      {YAML::ErrorMsg::UNKNOWN_TOKEN, "text cannot begin with this character; quote it"},
+      {YAML::ErrorMsg::DOC_IN_SCALAR, "a quote is not closed"},
+      {YAML::ErrorMsg::EOF_IN_SCALAR, "a quote is not closed"},
+      {YAML::ErrorMsg::UNKNOWN_ANCHOR, "the alias names no anchor above it"}};
+  for (const auto& [theirs, ours] : kPlain)
+    if (message == theirs) return std::string(ours);
+  return message;
+}
+
 void add_syntax_error(const YAML::Exception& error, const SourceFile& file, const YamlBuilder& builder,
                       Diagnostics& diagnostics) {
-  SourcePlace place = builder.place_of(error.mark, "");
-  const int last = std::max(static_cast<int>(file.lines.size()), 1);
-  if (place.line > last) place = {place.file, last, static_cast<int>(file.lines.empty() ? 0 : file.lines.back().size()) + 1, ""};
+  const SourcePlace place = builder.place_of(error.mark, "");
+  // A tab is the usual reason for an odd complaint, there or in the line below.
   for (const int line : {place.line, place.line - 1})
     if (tab_in_indentation(file, line)) {
       const auto tab = file.lines[static_cast<std::size_t>(line) - 1].find('\t');
       diagnostics.add({place.file, line, static_cast<int>(tab) + 1, ""}, "a tab in the indentation; use spaces");
       return;
     }
-  diagnostics.add(place, fmt::format("not valid YAML: {}", error.msg));
+  diagnostics.add(place, fmt::format("not valid YAML: {}", syntax_message(error.msg)));
+}
+
+/// Whether anything but blank lines and comments is there.
+bool has_content(const SourceFile& file) {
+  return std::any_of(file.lines.begin(), file.lines.end(), [](const std::string& line) {
+    const auto first = line.find_first_not_of(" \t");
+    return first != std::string::npos && line[first] != '#';
+  });
 }
 
 /// The documents of one text; stops at the first syntax error, after which nothing can be trusted.
@@ -117,8 +141,9 @@ class Documents {
       : text_(normalised(text)), diagnostics_(diagnostics), file_(std::make_shared<SourceFile>()) {
     file_->name = name;
     file_->lines = lines_of(text_);
-    stream_.str(text_);
-    stopped_ = !is_text(file_, diagnostics_);
+    // The end marker makes the parser notice a quote that is open at the end of the text; it accepts one otherwise.
+    stream_.str(text_ + "\n...\n");
+    stopped_ = !is_text(file_, diagnostics_) || !has_content(*file_);
     if (!stopped_) start();
   }
 
@@ -128,7 +153,13 @@ class Documents {
     YamlBuilder builder(file_, diagnostics_);
     try {
       if (!parser_.HandleNextDocument(builder)) return std::nullopt;
-      return builder.take_root();
+      ConfigValue root = builder.take_root();
+      if (is_separated(root.place.line)) {
+        last_line_ = builder.last_line();
+        return root;
+      }
+      // yaml-cpp begins a new document where a line does not continue the one before.
+      diagnostics_.add(root.place, fmt::format("not valid YAML: {}", syntax_message(YAML::ErrorMsg::END_OF_MAP)));
     } catch (const ReadingStopped& stop) {
       diagnostics_.add(stop.place, stop.message);
     } catch (const YAML::Exception& error) {
@@ -139,7 +170,6 @@ class Documents {
   }
 
   [[nodiscard]] SourcePlace beginning() const { return {file_, 1, 1, ""}; }
-  [[nodiscard]] bool stopped() const { return stopped_; }
 
  private:
   void start() {
@@ -152,7 +182,18 @@ class Documents {
     }
   }
 
+  /// Whether the document that begins at `line` is the first or has a `---` or `...` before it.
+  [[nodiscard]] bool is_separated(int line) const {
+    if (last_line_ == 0) return true;
+    const auto& lines = file_->lines;
+    for (auto i = static_cast<std::size_t>(last_line_ - 1); i < std::min(static_cast<std::size_t>(line), lines.size());
+         ++i)
+      if (lines[i].starts_with("---") || lines[i].starts_with("...")) return true;
+    return false;
+  }
+
   std::string text_;
+  int last_line_ = 0;  ///< of the document before
   Diagnostics& diagnostics_;
   std::shared_ptr<SourceFile> file_;
   std::istringstream stream_;

@@ -19,7 +19,6 @@ struct InternalError : std::logic_error {
 };
 
 /// Throws InternalError naming the place unless `holds`.
-void require(bool holds, std::string_view what,
-             std::source_location where = std::source_location::current());
+void require(bool holds, std::string_view what, std::source_location where = std::source_location::current());
 
 }  // namespace trainyard

@@ -6,8 +6,8 @@
 
 namespace trainyard {
 
-#define TRAINYARD_ID(Name)                \
-  enum class Name : std::int32_t {};      \
+#define TRAINYARD_ID(Name)           \
+  enum class Name : std::int32_t {}; \
   constexpr std::size_t index(Name id) { return static_cast<std::size_t>(id); }
 
 // Cluster

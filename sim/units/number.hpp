@@ -7,7 +7,8 @@
 
 namespace trainyard {
 
-/// The number at the start of a text. `error` says what is wrong with a number that is there; with no number `length` is 0.
+/// The number at the start of a text. `error` says what is wrong with a number that is there; with no number `length`
+/// is 0.
 struct ScannedNumber {
   double value = 0.0;
   std::size_t length = 0;  ///< characters that belong to the number

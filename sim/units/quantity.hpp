@@ -1,8 +1,8 @@
 // Quantities with dimensions: a wrong unit does not compile.
 #pragma once
 
-#include <compare>
 #include <cmath>
+#include <compare>
 
 namespace trainyard {
 
@@ -16,10 +16,22 @@ struct Quantity {
   constexpr Quantity() = default;
   constexpr explicit Quantity(double v) : value(v) {}
 
-  constexpr Quantity& operator+=(Quantity o) { value += o.value; return *this; }
-  constexpr Quantity& operator-=(Quantity o) { value -= o.value; return *this; }
-  constexpr Quantity& operator*=(double k) { value *= k; return *this; }
-  constexpr Quantity& operator/=(double k) { value /= k; return *this; }
+  constexpr Quantity& operator+=(Quantity o) {
+    value += o.value;
+    return *this;
+  }
+  constexpr Quantity& operator-=(Quantity o) {
+    value -= o.value;
+    return *this;
+  }
+  constexpr Quantity& operator*=(double k) {
+    value *= k;
+    return *this;
+  }
+  constexpr Quantity& operator/=(double k) {
+    value /= k;
+    return *this;
+  }
 
   friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.value + b.value); }
   friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.value - b.value); }

@@ -122,47 +122,87 @@ std::string money(double dollars, std::string_view unit) {
   return fmt::format("{} {}", loses ? fmt::format("{:.3g}", dollars) : two_decimals, unit);
 }
 
-constexpr Step kSecondSteps[] = {{0.0, 1e9, 1, "ns"},   {1e-6, 1e6, 1, "us"},    {1e-3, 1e3, 1, "ms"},
-                                 {1.0, 1, 1, "s"},      {120.0, 1, 60, "min"},   {7200.0, 1, 3600, "h"},
+constexpr Step kSecondSteps[] = {{0.0, 1e9, 1, "ns"},      {1e-6, 1e6, 1, "us"},  {1e-3, 1e3, 1, "ms"},
+                                 {1.0, 1, 1, "s"},         {120.0, 1, 60, "min"}, {7200.0, 1, 3600, "h"},
                                  {172800.0, 1, 86400, "d"}};
-constexpr Step kByteSteps[] = {{0.0, 1, 1, "B"},      {1e3, 1, 1e3, "kB"},   {1e6, 1, 1e6, "MB"},
-                               {1e9, 1, 1e9, "GB"},   {1e12, 1, 1e12, "TB"}, {1e15, 1, 1e15, "PB"}};
-constexpr Step kFlopSteps[] = {{0.0, 1, 1, "FLOP"},       {1e3, 1, 1e3, "kFLOP"},    {1e6, 1, 1e6, "MFLOP"},
-                               {1e9, 1, 1e9, "GFLOP"},    {1e12, 1, 1e12, "TFLOP"},  {1e15, 1, 1e15, "PFLOP"},
-                               {1e18, 1, 1e18, "EFLOP"},  {1e21, 1, 1e21, "ZFLOP"}};
+constexpr Step kByteSteps[] = {{0.0, 1, 1, "B"},    {1e3, 1, 1e3, "kB"},   {1e6, 1, 1e6, "MB"},
+                               {1e9, 1, 1e9, "GB"}, {1e12, 1, 1e12, "TB"}, {1e15, 1, 1e15, "PB"}};
+constexpr Step kFlopSteps[] = {{0.0, 1, 1, "FLOP"},      {1e3, 1, 1e3, "kFLOP"},   {1e6, 1, 1e6, "MFLOP"},
+                               {1e9, 1, 1e9, "GFLOP"},   {1e12, 1, 1e12, "TFLOP"}, {1e15, 1, 1e15, "PFLOP"},
+                               {1e18, 1, 1e18, "EFLOP"}, {1e21, 1, 1e21, "ZFLOP"}};
 constexpr Step kByteRateSteps[] = {{0.0, 1, 1, "B/s"},    {1e3, 1, 1e3, "kB/s"},   {1e6, 1, 1e6, "MB/s"},
                                    {1e9, 1, 1e9, "GB/s"}, {1e12, 1, 1e12, "TB/s"}, {1e15, 1, 1e15, "PB/s"}};
-constexpr Step kFlopRateSteps[] = {{0.0, 1, 1, "FLOPS"},      {1e3, 1, 1e3, "kFLOPS"},    {1e6, 1, 1e6, "MFLOPS"},
-                                   {1e9, 1, 1e9, "GFLOPS"},   {1e12, 1, 1e12, "TFLOPS"},  {1e15, 1, 1e15, "PFLOPS"},
+constexpr Step kFlopRateSteps[] = {{0.0, 1, 1, "FLOPS"},     {1e3, 1, 1e3, "kFLOPS"},   {1e6, 1, 1e6, "MFLOPS"},
+                                   {1e9, 1, 1e9, "GFLOPS"},  {1e12, 1, 1e12, "TFLOPS"}, {1e15, 1, 1e15, "PFLOPS"},
                                    {1e18, 1, 1e18, "EFLOPS"}};
 
 }  // namespace
 
-template <> Parsed<Seconds> parse_quantity<Seconds>(std::string_view text) { return parsed<Seconds>(text); }
-template <> Parsed<Bytes> parse_quantity<Bytes>(std::string_view text) { return parsed<Bytes>(text); }
-template <> Parsed<Flops> parse_quantity<Flops>(std::string_view text) { return parsed<Flops>(text); }
-template <> Parsed<BytesPerSecond> parse_quantity<BytesPerSecond>(std::string_view text) {
+template <>
+Parsed<Seconds> parse_quantity<Seconds>(std::string_view text) {
+  return parsed<Seconds>(text);
+}
+template <>
+Parsed<Bytes> parse_quantity<Bytes>(std::string_view text) {
+  return parsed<Bytes>(text);
+}
+template <>
+Parsed<Flops> parse_quantity<Flops>(std::string_view text) {
+  return parsed<Flops>(text);
+}
+template <>
+Parsed<BytesPerSecond> parse_quantity<BytesPerSecond>(std::string_view text) {
   return parsed<BytesPerSecond>(text);
 }
-template <> Parsed<FlopsPerSecond> parse_quantity<FlopsPerSecond>(std::string_view text) {
+template <>
+Parsed<FlopsPerSecond> parse_quantity<FlopsPerSecond>(std::string_view text) {
   return parsed<FlopsPerSecond>(text);
 }
-template <> Parsed<Dollars> parse_quantity<Dollars>(std::string_view text) { return parsed<Dollars>(text); }
-template <> Parsed<DollarsPerSecond> parse_quantity<DollarsPerSecond>(std::string_view text) {
+template <>
+Parsed<Dollars> parse_quantity<Dollars>(std::string_view text) {
+  return parsed<Dollars>(text);
+}
+template <>
+Parsed<DollarsPerSecond> parse_quantity<DollarsPerSecond>(std::string_view text) {
   return parsed<DollarsPerSecond>(text);
 }
-template <> Parsed<DollarsPerByte> parse_quantity<DollarsPerByte>(std::string_view text) {
+template <>
+Parsed<DollarsPerByte> parse_quantity<DollarsPerByte>(std::string_view text) {
   return parsed<DollarsPerByte>(text);
 }
 
-template <> std::vector<std::string> unit_names<Seconds>() { return names(unit_table<Seconds>()); }
-template <> std::vector<std::string> unit_names<Bytes>() { return names(unit_table<Bytes>()); }
-template <> std::vector<std::string> unit_names<Flops>() { return names(unit_table<Flops>()); }
-template <> std::vector<std::string> unit_names<BytesPerSecond>() { return names(unit_table<BytesPerSecond>()); }
-template <> std::vector<std::string> unit_names<FlopsPerSecond>() { return names(unit_table<FlopsPerSecond>()); }
-template <> std::vector<std::string> unit_names<Dollars>() { return names(unit_table<Dollars>()); }
-template <> std::vector<std::string> unit_names<DollarsPerSecond>() { return names(unit_table<DollarsPerSecond>()); }
-template <> std::vector<std::string> unit_names<DollarsPerByte>() { return names(unit_table<DollarsPerByte>()); }
+template <>
+std::vector<std::string> unit_names<Seconds>() {
+  return names(unit_table<Seconds>());
+}
+template <>
+std::vector<std::string> unit_names<Bytes>() {
+  return names(unit_table<Bytes>());
+}
+template <>
+std::vector<std::string> unit_names<Flops>() {
+  return names(unit_table<Flops>());
+}
+template <>
+std::vector<std::string> unit_names<BytesPerSecond>() {
+  return names(unit_table<BytesPerSecond>());
+}
+template <>
+std::vector<std::string> unit_names<FlopsPerSecond>() {
+  return names(unit_table<FlopsPerSecond>());
+}
+template <>
+std::vector<std::string> unit_names<Dollars>() {
+  return names(unit_table<Dollars>());
+}
+template <>
+std::vector<std::string> unit_names<DollarsPerSecond>() {
+  return names(unit_table<DollarsPerSecond>());
+}
+template <>
+std::vector<std::string> unit_names<DollarsPerByte>() {
+  return names(unit_table<DollarsPerByte>());
+}
 
 std::string to_text(Seconds q) { return scaled(q.value, kSecondSteps); }
 std::string to_text(Bytes q) { return scaled(q.value, kByteSteps); }

@@ -28,26 +28,42 @@ struct Parsed {
 /// the sign is not judged here.
 template <class Q>
 [[nodiscard]] Parsed<Q> parse_quantity(std::string_view text);
-template <> Parsed<Seconds> parse_quantity<Seconds>(std::string_view text);
-template <> Parsed<Bytes> parse_quantity<Bytes>(std::string_view text);
-template <> Parsed<Flops> parse_quantity<Flops>(std::string_view text);
-template <> Parsed<BytesPerSecond> parse_quantity<BytesPerSecond>(std::string_view text);
-template <> Parsed<FlopsPerSecond> parse_quantity<FlopsPerSecond>(std::string_view text);
-template <> Parsed<Dollars> parse_quantity<Dollars>(std::string_view text);
-template <> Parsed<DollarsPerSecond> parse_quantity<DollarsPerSecond>(std::string_view text);
-template <> Parsed<DollarsPerByte> parse_quantity<DollarsPerByte>(std::string_view text);
+template <>
+Parsed<Seconds> parse_quantity<Seconds>(std::string_view text);
+template <>
+Parsed<Bytes> parse_quantity<Bytes>(std::string_view text);
+template <>
+Parsed<Flops> parse_quantity<Flops>(std::string_view text);
+template <>
+Parsed<BytesPerSecond> parse_quantity<BytesPerSecond>(std::string_view text);
+template <>
+Parsed<FlopsPerSecond> parse_quantity<FlopsPerSecond>(std::string_view text);
+template <>
+Parsed<Dollars> parse_quantity<Dollars>(std::string_view text);
+template <>
+Parsed<DollarsPerSecond> parse_quantity<DollarsPerSecond>(std::string_view text);
+template <>
+Parsed<DollarsPerByte> parse_quantity<DollarsPerByte>(std::string_view text);
 
 /// The units that parse_quantity<Q> knows, in the order above.
 template <class Q>
 [[nodiscard]] std::vector<std::string> unit_names();
-template <> std::vector<std::string> unit_names<Seconds>();
-template <> std::vector<std::string> unit_names<Bytes>();
-template <> std::vector<std::string> unit_names<Flops>();
-template <> std::vector<std::string> unit_names<BytesPerSecond>();
-template <> std::vector<std::string> unit_names<FlopsPerSecond>();
-template <> std::vector<std::string> unit_names<Dollars>();
-template <> std::vector<std::string> unit_names<DollarsPerSecond>();
-template <> std::vector<std::string> unit_names<DollarsPerByte>();
+template <>
+std::vector<std::string> unit_names<Seconds>();
+template <>
+std::vector<std::string> unit_names<Bytes>();
+template <>
+std::vector<std::string> unit_names<Flops>();
+template <>
+std::vector<std::string> unit_names<BytesPerSecond>();
+template <>
+std::vector<std::string> unit_names<FlopsPerSecond>();
+template <>
+std::vector<std::string> unit_names<Dollars>();
+template <>
+std::vector<std::string> unit_names<DollarsPerSecond>();
+template <>
+std::vector<std::string> unit_names<DollarsPerByte>();
 
 /// Three significant digits and the fitting prefix: "3.2 ms", "1.25 GB", "312 TFLOPS". Money has two decimals, or three
 /// significant digits where two decimals would lose them: "12.24 USD/h", "0.0042 USD". Bytes use decimal prefixes.

@@ -17,21 +17,29 @@ struct Unit {
 
 /// Units of one dimension.
 struct UnitTable {
-  std::string_view measures;   ///< e.g. "bytes per second"
-  std::string_view example;    ///< e.g. "100 Gbps"
+  std::string_view measures;  ///< e.g. "bytes per second"
+  std::string_view example;   ///< e.g. "100 Gbps"
   std::span<const Unit> units;
 };
 
 template <class Q>
 [[nodiscard]] const UnitTable& unit_table();
-template <> const UnitTable& unit_table<Seconds>();
-template <> const UnitTable& unit_table<Bytes>();
-template <> const UnitTable& unit_table<Flops>();
-template <> const UnitTable& unit_table<BytesPerSecond>();
-template <> const UnitTable& unit_table<FlopsPerSecond>();
-template <> const UnitTable& unit_table<Dollars>();
-template <> const UnitTable& unit_table<DollarsPerSecond>();
-template <> const UnitTable& unit_table<DollarsPerByte>();
+template <>
+const UnitTable& unit_table<Seconds>();
+template <>
+const UnitTable& unit_table<Bytes>();
+template <>
+const UnitTable& unit_table<Flops>();
+template <>
+const UnitTable& unit_table<BytesPerSecond>();
+template <>
+const UnitTable& unit_table<FlopsPerSecond>();
+template <>
+const UnitTable& unit_table<Dollars>();
+template <>
+const UnitTable& unit_table<DollarsPerSecond>();
+template <>
+const UnitTable& unit_table<DollarsPerByte>();
 
 /// All tables, in the order of the declarations above.
 [[nodiscard]] std::span<const UnitTable> all_unit_tables();
