@@ -1,1 +1,90 @@
-// (being written)
+#include "sim/cost/kernel_time.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "sim/units/error.hpp"
+
+namespace trainyard {
+namespace {
+
+/// Work per output element of a tile relative to the largest one: small tiles reuse less of what they load.
+struct Tile {
+  double rows, columns, work;
+};
+constexpr std::array<Tile, 4> kTiles{{{128, 256, 1.0}, {128, 128, 1.08}, {64, 128, 1.35}, {64, 64, 1.9}}};
+
+/// Share of the memory bandwidth that operands of a product reach.
+constexpr double kGemmBandwidthShare = 0.85;
+constexpr double kAdamBytesPerParameter = 34;
+constexpr Seconds kAdamHostTime(2e-3);
+
+const GemmCurve& curve_of(const DeviceType& device, DataType type) {
+  if (const auto found = device.gemm.find(type); found != device.gemm.end()) return found->second;
+  require(!device.gemm.empty(), "the catalogue gives no GEMM curve for " + device.name);
+  return device.gemm.begin()->second;
+}
+
+FlopsPerSecond peak_of(const DeviceType& device, DataType type) {
+  const auto found = device.peak.find(type);
+  require(found != device.peak.end(), device.name + " does not compute in " + std::string(name(type)));
+  return found->second;
+}
+
+}  // namespace
+
+double tile_quantisation(const GemmShape& shape, int multiprocessors) {
+  const double true_work = shape.m * shape.n * shape.batch;
+  double best = 0;
+  for (const Tile& tile : kTiles) {
+    const double tiles = std::ceil(shape.m / tile.rows) * std::ceil(shape.n / tile.columns) * shape.batch;
+    const double waves = std::ceil(tiles / multiprocessors);
+    const double padded = waves * multiprocessors * tile.rows * tile.columns * tile.work;
+    if (best == 0 || padded < best) best = padded;
+  }
+  return std::max(1.0, best / true_work);
+}
+
+Seconds gemm_time(const DeviceType& device, DataType type, const GemmShape& shape) {
+  const double work = 2 * shape.m * shape.n * shape.k * shape.batch;
+  if (work == 0) return Seconds(0);
+  const GemmCurve& curve = curve_of(device, type);
+  const double padding = curve.quantisation == 0 || device.multiprocessors == 0
+                             ? 1.0
+                             : std::pow(tile_quantisation(shape, device.multiprocessors), curve.quantisation);
+  const FlopsPerSecond rate = peak_of(device, type) * (curve.efficiency * curve.sustained);
+  const Seconds compute = Flops(work) * ((1 + curve.k_half / shape.k) * padding) / rate;
+  const double elements = (shape.m * shape.k + shape.k * shape.n + shape.m * shape.n) * shape.batch;
+  const Seconds memory = element_size(type) * elements / (device.memory_bandwidth * kGemmBandwidthShare);
+  return Seconds(std::cbrt(std::pow(compute.value, 3) + std::pow(memory.value, 3))) + curve.launch;
+}
+
+bool has_attention_kernel(const DeviceType& device, AttentionKernel kernel) {
+  return kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax || device.attention.contains(kernel);
+}
+
+Seconds fused_attention_time(const DeviceType& device, AttentionKernel kernel, Flops forward_flops, bool causal,
+                             double sequence, bool backward) {
+  constexpr double kBackwardWork = 2.5;
+  if (forward_flops.value == 0) return Seconds(0);
+  const auto found = device.attention.find(kernel);
+  require(found != device.attention.end(), device.name + " has no kernel " + std::string(name(kernel)));
+  const AttentionCurve& curve = found->second;
+  const Flops done = forward_flops * (causal ? 0.5 : 1.0) * (backward ? kBackwardWork : 1.0);
+  const FlopsPerSecond rate = backward ? curve.backward / (1 + curve.backward_half_length / sequence)
+                                       : curve.forward / (1 + curve.forward_half_length / sequence);
+  return done / rate + device.kernel_launch;
+}
+
+Seconds memory_bound_time(const DeviceType& device, Bytes bytes) {
+  if (bytes.value == 0) return Seconds(0);
+  return bytes / (device.memory_bandwidth * device.memory_efficiency) + device.kernel_launch;
+}
+
+Seconds adam_time(const DeviceType& device, double parameters, DataType gradient_type) {
+  const Bytes moved = (Bytes(kAdamBytesPerParameter) + element_size(gradient_type)) * parameters;
+  return moved / (device.memory_bandwidth * device.memory_efficiency) + kAdamHostTime;
+}
+
+}  // namespace trainyard

@@ -1,1 +1,183 @@
-// (being written)
+#include "sim/cost/layer_work.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/cost/kernel_time.hpp"
+
+namespace trainyard {
+namespace {
+
+/// Bytes that a fused masked softmax moves for each score, forward and backward; the batched products around it count their own.
+constexpr double kSoftmaxForwardBytes = 9, kSoftmaxBackwardBytes = 11;
+/// The vocabulary-parallel loss reduces its maximum, the target's logit and the sum of exponentials, 4 bytes a token each.
+constexpr int kLossReductions = 3;
+constexpr Bytes kLossReductionBytes(4);
+
+/// Adds the pieces of one layer, operator by operator.
+class LayerWriter {
+ public:
+  LayerWriter(const LayerCut& cut, const DeviceType& device, DataType precision, const Software& software)
+      : cut_(cut), device_(device), precision_(precision), software_(software) {}
+
+  void forward(const Operator& op, TaskKind kind, std::vector<Piece>& out) const {
+    if (gathers_input(op) && cut_.sequence_parallel) collect(CollectiveKind::all_gather, input_size(op), out);
+    for (Kernel& kernel : forward_kernels(op)) out.push_back({kind, op.name, std::move(kernel), std::nullopt});
+    if (leaves_partial_sums(op))
+      collect(cut_.sequence_parallel ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, output_size(op), out);
+    if (op.group == "loss" && op.cut == TensorCut::vocabulary)
+      for (int i = 0; i < kLossReductions; ++i) collect(CollectiveKind::all_reduce, kLossReductionBytes * rows(), out);
+  }
+
+  void backward(const Operator& op, std::vector<Piece>& out) const {
+    if (leaves_partial_sums(op) && cut_.sequence_parallel) collect(CollectiveKind::all_gather, output_size(op), out);
+    std::vector<Piece> kernels;
+    for (Kernel& kernel : backward_kernels(op)) kernels.push_back({TaskKind::backward, op.name, std::move(kernel), std::nullopt});
+    if (gathers_input(op) && cut_.tensor > 1) {
+      add_input_gradient(op, kernels, out);
+    } else {
+      out.insert(out.end(), kernels.begin(), kernels.end());
+    }
+  }
+
+  [[nodiscard]] double share(TensorCut cut) const { return remaining_share(cut, cut_); }
+  [[nodiscard]] double rows() const { return cut_.sequences * cut_.tokens; }
+
+ private:
+  /// Column-cut products read their whole input on every device, and their input gradients must be added up.
+  static bool gathers_input(const Operator& op) {
+    return op.kind == OperatorClass::gemm && (op.cut == TensorCut::column || op.cut == TensorCut::vocabulary);
+  }
+  static bool leaves_partial_sums(const Operator& op) {
+    return op.cut == TensorCut::row || (op.kind == OperatorClass::embedding && op.cut == TensorCut::vocabulary);
+  }
+
+  Bytes input_size(const Operator& op) const { return element_size(precision_) * (op.gemm_k * rows()); }
+  Bytes output_size(const Operator& op) const { return op.output.of(cut_.tokens) * cut_.sequences; }
+
+  void collect(CollectiveKind kind, Bytes size, std::vector<Piece>& out) const {
+    if (cut_.tensor > 1) out.push_back({TaskKind::tensor, "tensor", std::nullopt, TensorCollective{kind, size}});
+  }
+
+  /// Input gradient, its reduction, weight gradient; with sequence parallelism the input is gathered again for the latter.
+  /// `overlap_tensor` puts each collective beside the product that does not need it.
+  void add_input_gradient(const Operator& op, std::vector<Piece>& kernels, std::vector<Piece>& out) const {
+    const CollectiveKind reduce = cut_.sequence_parallel ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
+    const TensorCollective gather{CollectiveKind::all_gather, input_size(op)};
+    if (!software_.overlap_tensor) {
+      if (cut_.sequence_parallel) collect(gather.kind, gather.size, out);
+      out.push_back(kernels.front());
+      collect(reduce, input_size(op), out);
+      out.insert(out.end(), kernels.begin() + 1, kernels.end());
+      return;
+    }
+    if (cut_.sequence_parallel) kernels.front().collective = gather;
+    kernels.back().collective = TensorCollective{reduce, input_size(op)};
+    out.insert(out.end(), kernels.begin(), kernels.end());
+  }
+
+  Kernel product(const GemmShape& shape) const {
+    const double elements = (shape.m * shape.k + shape.k * shape.n + shape.m * shape.n) * shape.batch;
+    return {OperatorClass::gemm, shape, Flops(2 * shape.m * shape.n * shape.k * shape.batch),
+            element_size(precision_) * elements, gemm_time(device_, precision_, shape)};
+  }
+
+  Kernel traffic(const Operator& op, Bytes bytes) const {
+    return {op.kind, {}, {}, bytes, memory_bound_time(device_, bytes)};
+  }
+
+  bool is_batched(const Operator& op) const { return op.kind == OperatorClass::gemm && op.attention.heads > 0; }
+
+  /// Scores are [q x head] · [head x q], the context [q x q] · [q x head], for each head and sequence.
+  GemmShape attention_shape(const AttentionShape& attention, bool scores) const {
+    const double heads = attention.heads * share(TensorCut::heads) * cut_.sequences;
+    const double q = cut_.tokens, d = attention.head_size;
+    return scores ? GemmShape{q, q, d, heads} : GemmShape{q, d, q, heads};
+  }
+
+  GemmShape shape_of(const Operator& op) const {
+    if (is_batched(op)) return attention_shape(op.attention, op.gemm_k == op.attention.head_size);
+    const bool cuts_output = op.cut == TensorCut::column || op.cut == TensorCut::vocabulary;
+    const bool cuts_input = op.cut == TensorCut::row;
+    return {rows(), op.gemm_n * (cuts_output ? share(op.cut) : 1.0), op.gemm_k * (cuts_input ? share(op.cut) : 1.0), 1};
+  }
+
+  Bytes scaled(const Cost<Bytes>& cost, TensorCut cut) const { return cost.of(cut_.tokens) * (cut_.sequences * share(cut)); }
+
+  std::vector<Kernel> forward_kernels(const Operator& op) const {
+    switch (op.kind) {
+      case OperatorClass::gemm: return {product(shape_of(op))};
+      case OperatorClass::attention: return attention_kernels(op, false);
+      default: return {traffic(op, scaled(op.forward_bytes, op.cut))};
+    }
+  }
+
+  std::vector<Kernel> backward_kernels(const Operator& op) const {
+    switch (op.kind) {
+      case OperatorClass::gemm: {
+        const GemmShape s = shape_of(op);
+        return {product({s.m, s.k, s.n, s.batch}), product({s.k, s.n, s.m, s.batch})};
+      }
+      case OperatorClass::attention: return attention_kernels(op, true);
+      default: return {traffic(op, scaled(op.backward_bytes, op.cut))};
+    }
+  }
+
+  std::vector<Kernel> attention_kernels(const Operator& op, bool backward) const {
+    const Flops flops = op.forward_flops.of(cut_.tokens) * (cut_.sequences * share(op.cut));
+    if (device_.attention.contains(software_.attention))
+      return {{OperatorClass::attention, {}, flops * (backward ? 2.5 : 1.0), {},
+               fused_attention_time(device_, software_.attention, flops, op.attention.causal, cut_.tokens, backward)}};
+    return unfused_attention(op, backward);
+  }
+
+  std::vector<Kernel> unfused_attention(const Operator& op, bool backward) const {
+    const GemmShape scores = attention_shape(op.attention, true), context = attention_shape(op.attention, false);
+    const double count = scores.m * scores.n * scores.batch;
+    const Bytes softmax(count * (backward ? kSoftmaxBackwardBytes : kSoftmaxForwardBytes));
+    const Kernel normalise{OperatorClass::memory_bound, {}, {}, softmax, memory_bound_time(device_, softmax)};
+    if (!backward) return {product(scores), normalise, product(context)};
+    return {product(scores), product(context), normalise, product(context), product(context)};
+  }
+
+  const LayerCut& cut_;
+  const DeviceType& device_;
+  DataType precision_;
+  const Software& software_;
+};
+
+bool is_recomputed(const Operator& op, RecomputeKind recompute, bool decoder) {
+  if (!decoder) return false;
+  return recompute == RecomputeKind::full || (recompute == RecomputeKind::selective && op.core_attention);
+}
+
+}  // namespace
+
+double remaining_share(TensorCut cut, const LayerCut& how) {
+  switch (cut) {
+    case TensorCut::replicated: return 1;
+    case TensorCut::sequence: return how.sequence_parallel ? 1.0 / how.tensor : 1.0;
+    default: return 1.0 / how.tensor;
+  }
+}
+
+bool has_attention(const LayerType& layer) {
+  return std::ranges::any_of(layer.operators, [](const Operator& op) { return op.core_attention; });
+}
+
+LayerWork layer_work(const LayerType& layer, const LayerCut& cut, const DeviceType& device, DataType precision,
+                     const Software& software) {
+  const LayerWriter writer(cut, device, precision, software);
+  const bool decoder = has_attention(layer);
+  LayerWork work;
+  for (const Operator& op : layer.operators) {
+    writer.forward(op, TaskKind::forward, work.forward);
+    if (!is_recomputed(op, cut.recompute, decoder)) continue;
+    writer.forward(op, TaskKind::recompute, work.backward);
+    work.recomputed += op.forward_flops.of(cut.tokens) * (cut.sequences * writer.share(op.cut));
+  }
+  for (auto op = layer.operators.rbegin(); op != layer.operators.rend(); ++op) writer.backward(*op, work.backward);
+  return work;
+}
+
+}  // namespace trainyard

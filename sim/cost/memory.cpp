@@ -1,1 +1,132 @@
-// (being written)
+#include "sim/cost/memory.hpp"
+
+#include <algorithm>
+
+#include "sim/cost/kernel_time.hpp"
+
+namespace trainyard {
+namespace {
+
+constexpr double kFragmentationWithTensor = 0.03, kFragmentationWithout = 0.065;
+/// Softmax output in 16 bits, kept where an attention kernel writes its scores (no dropout).
+constexpr double kScoreBytes = 2;
+
+bool is_matrix(const Operator& op) { return op.kind == OperatorClass::gemm && op.parameters > 0; }
+
+/// Saved by a fused attention operator that runs unfused here: the normalised scores instead of the log-sum-exp.
+Bytes unfused_scores(const Operator& op, const LayerCut& cut) {
+  return Bytes(kScoreBytes * op.attention.heads * cut.tokens * cut.tokens) * (cut.sequences * remaining_share(op.cut, cut));
+}
+
+Bytes saved_by(const Operator& op, const LayerCut& cut, const DeviceType& device, const Software& software) {
+  Bytes saved = op.saved.of(cut.tokens) * (cut.sequences * remaining_share(op.saved_cut, cut));
+  if (op.kind == OperatorClass::attention && !has_attention_kernel(device, software.attention)) saved += unfused_scores(op, cut);
+  return saved;
+}
+
+struct LayerActivations {
+  Bytes all{}, core_attention{}, logits{};
+};
+
+LayerActivations activations_of(const LayerType& layer, const LayerCut& cut, const DeviceType& device, const Software& software) {
+  LayerActivations sum;
+  for (const Operator& op : layer.operators) {
+    const Bytes saved = saved_by(op, cut, device, software);
+    sum.all += saved;
+    if (op.core_attention) sum.core_attention += saved;
+    if (op.group == "loss") sum.logits += saved;
+  }
+  return sum;
+}
+
+/// Q, K and V are kept by selective recompute, which drops only what lies between them and the output of the attention.
+Bytes kept_by(const LayerActivations& layer, const LayerType& type, const LayerCut& cut, Bytes layer_input) {
+  if (!has_attention(type)) return layer.all;
+  switch (cut.recompute) {
+    case RecomputeKind::full: return layer_input;
+    case RecomputeKind::selective: return layer.all - layer.core_attention;
+    default: return layer.all;
+  }
+}
+
+/// Gradient of the widest activation and of a layer's input, held while a layer's backward pass runs.
+Bytes backward_transient(const LayerType& layer, const LayerCut& cut, DataType precision, double hidden) {
+  double widest = 0;
+  for (const Operator& op : layer.operators)
+    if (op.kind == OperatorClass::gemm && op.cut == TensorCut::column) widest = std::max(widest, op.gemm_n);
+  const double rows = cut.sequences * cut.tokens;
+  Bytes held = element_size(precision) * (rows * widest / cut.tensor + rows * hidden * remaining_share(TensorCut::sequence, cut));
+  if (cut.sequence_parallel) held += element_size(precision) * (2 * rows * hidden);
+  return held;
+}
+
+double largest_distinct_matrices(const Module& module, std::span<const LayerId> layers, const LayerCut& cut) {
+  double largest = 0;
+  for (const LayerId id : layers) {
+    const LayerType& type = module.types[index(module.layers[index(id)].type)];
+    if (!has_attention(type)) continue;
+    double sum = 0;
+    for (const Operator& op : type.operators)
+      if (is_matrix(op)) sum += op.gemm_n * op.gemm_k * remaining_share(op.cut, cut);
+    largest = std::max(largest, sum);
+  }
+  return largest;
+}
+
+}  // namespace
+
+double parameters_on_device(const Module& module, std::span<const LayerId> layers, const LayerCut& cut) {
+  LayerCut whole = cut;
+  whole.sequence_parallel = false;  // norms and biases are replicated however activations are split
+  double sum = 0;
+  for (const LayerId id : layers)
+    for (const Operator& op : module.types[index(module.layers[index(id)].type)].operators)
+      sum += op.parameters * remaining_share(op.cut, whole);
+  return sum;
+}
+
+StaticMemory static_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut, const Workload& workload,
+                           int holders, int zero) {
+  const double parameters = parameters_on_device(module, layers, cut);
+  const bool master_copy = element_size(workload.precision) < Bytes(4);
+  StaticMemory held;
+  held.weights = element_size(workload.precision) * parameters;
+  held.gradients = element_size(workload.software.gradient_type) * parameters;
+  held.optimizer = Bytes(master_copy ? 12 : 8) * (parameters / (zero >= 1 ? holders : 1));
+  if (workload.software.cached_gradient_dummies)
+    held.buffers = element_size(workload.precision) * largest_distinct_matrices(module, layers, cut);
+  return held;
+}
+
+ActivationMemory activation_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut,
+                                   const DeviceType& device, const Workload& workload) {
+  const Bytes layer_input = element_size(workload.precision) *
+                            (cut.sequences * cut.tokens * module.hidden * remaining_share(TensorCut::sequence, cut));
+  ActivationMemory memory;
+  Bytes rebuilt{}, transient{}, logits{};
+  for (const LayerId id : layers) {
+    const LayerType& type = module.types[index(module.layers[index(id)].type)];
+    const LayerActivations layer = activations_of(type, cut, device, workload.software);
+    const Bytes kept = kept_by(layer, type, cut, layer_input);
+    memory.kept += kept;
+    logits += layer.logits;
+    rebuilt = std::max(rebuilt, layer.all - kept);
+    if (has_attention(type)) transient = std::max(transient, backward_transient(type, cut, workload.precision, module.hidden));
+  }
+  // A layer's forward builds its whole set before a checkpoint drops it; the logits are gone when the first decoder's backward starts.
+  memory.forward_peak = memory.kept + rebuilt;
+  memory.backward_peak = std::max(Bytes(0), rebuilt + transient - logits);
+  return memory;
+}
+
+Bytes reserved_memory(const DeviceType& device, Bytes allocated, int tensor) {
+  return device.reserved + allocated * (tensor > 1 ? kFragmentationWithTensor : kFragmentationWithout);
+}
+
+int micro_batches_in_flight(const std::string& schedule, int stage, int stages, int micro_batches,
+                            std::optional<int> in_flight) {
+  const int bound = in_flight ? *in_flight : schedule == "gpipe" ? micro_batches : stages - stage;
+  return std::clamp(bound, 1, std::max(1, micro_batches));
+}
+
+}  // namespace trainyard

@@ -34,7 +34,7 @@ struct MemoryReport {
 struct StepReport {
   Seconds step_time{}, first_step_time{};
   TimeBreakdown time;
-  double bubble_fraction = 0;                  ///< idle of compute / step time, mean over devices
+  double bubble_fraction = 0;                  ///< time_breakdown.bubble / step time
   double exposed_communication_fraction = 0;
   Flops model_flops{}, hardware_flops{};       ///< a step, all devices
   FlopsPerSecond peak{};                       ///< sum of the devices' dense peaks of the data type

@@ -1,0 +1,34 @@
+// Time of one kernel on one device with nothing beside it.
+#pragma once
+
+#include "sim/model/cluster.hpp"
+#include "sim/model/operator_class.hpp"
+#include "sim/model/workload.hpp"
+
+namespace trainyard {
+
+/// t = ((2mnk (1 + k0/k) q^a / (peak e s))^3 + (bytes / (0.85 BW))^3)^(1/3) + t0, q the padded over the true work of the best
+/// tile in whole waves of multiprocessors. Source: a six-parameter fit of measured GEMM latencies (GPU catalogue, `gemm`).
+/// Zero for an empty product. InternalError when the device has no such data type.
+[[nodiscard]] Seconds gemm_time(const DeviceType& device, DataType type, const GemmShape& shape);
+
+/// Padded over true work, at least 1.
+[[nodiscard]] double tile_quantisation(const GemmShape& shape, int multiprocessors);
+
+/// rate = peak_rate / (1 + half_length / S), on the FLOPs of the causal half; the backward kernel does 2.5 times the work of
+/// the forward one (it computes the scores again; FlashAttention-2, arXiv 2307.08691 §3).
+/// `forward_flops`: full square, as in the Workload. The kernel must be available on the device.
+[[nodiscard]] Seconds fused_attention_time(const DeviceType& device, AttentionKernel kernel, Flops forward_flops, bool causal,
+                                           double sequence, bool backward);
+
+/// bytes / (bandwidth · efficiency) + launch.
+[[nodiscard]] Seconds memory_bound_time(const DeviceType& device, Bytes bytes);
+
+/// Whether the device runs this kernel; `unfused` and `fused_softmax` run everywhere.
+[[nodiscard]] bool has_attention_kernel(const DeviceType& device, AttentionKernel kernel);
+
+/// One update of mixed-precision Adam over this many parameters: 34 bytes a parameter and the gradient read once, plus 2 ms of
+/// host work. Source: counted (fp32 weight, two moments read and written, 16-bit weight written).
+[[nodiscard]] Seconds adam_time(const DeviceType& device, double parameters, DataType gradient_type);
+
+}  // namespace trainyard

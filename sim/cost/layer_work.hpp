@@ -1,0 +1,54 @@
+// What one device does for one micro-batch in one layer: kernels and tensor-parallel collectives in order.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cost/collective_time.hpp"
+#include "sim/model/plan.hpp"
+#include "sim/model/task_graph.hpp"
+#include "sim/model/workload.hpp"
+
+namespace trainyard {
+
+/// How a layer is cut, and for whom.
+struct LayerCut {
+  int tensor = 1;
+  bool sequence_parallel = false;        ///< activations between tensor operators split by rows
+  RecomputeKind recompute = RecomputeKind::none;
+  double sequences = 1;                  ///< of this device's micro-batch
+  double tokens = 0;                     ///< of one sequence
+};
+
+/// A collective over the tensor axis, on `size` bytes (the whole buffer).
+struct TensorCollective {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  Bytes size{};
+};
+
+/// A kernel, or a collective, or both at once (then it ends when both have ended).
+struct Piece {
+  TaskKind kind = TaskKind::forward;     ///< of the kernel: forward, recompute or backward
+  std::string name;                      ///< operator
+  std::optional<Kernel> kernel;
+  std::optional<TensorCollective> collective;
+};
+
+struct LayerWork {
+  std::vector<Piece> forward;
+  std::vector<Piece> backward;           ///< recomputed pieces first
+  Flops recomputed{};                    ///< by model convention (attention in full), this device
+};
+
+/// Pieces of one layer on one device type. Attention kernels that the device lacks run unfused with a fused softmax.
+[[nodiscard]] LayerWork layer_work(const LayerType& layer, const LayerCut& cut, const DeviceType& device, DataType precision,
+                                   const Software& software);
+
+/// Layers with attention are those that recompute applies to; embedding and head always keep their activations.
+[[nodiscard]] bool has_attention(const LayerType& layer);
+
+/// What `cut` leaves of an amount: 1, 1/t, or (sequence) 1/t with sequence parallelism.
+[[nodiscard]] double remaining_share(TensorCut cut, const LayerCut& how);
+
+}  // namespace trainyard

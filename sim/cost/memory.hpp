@@ -1,0 +1,50 @@
+// Bytes that one device of a stage holds, by what they are (allocated by tensors; fragmentation and context come on top).
+#pragma once
+
+#include <span>
+
+#include "sim/cost/layer_work.hpp"
+#include "sim/model/plan.hpp"
+#include "sim/model/step_report.hpp"
+#include "sim/model/workload.hpp"
+
+namespace trainyard {
+
+/// Parameters of these layers on one device, cut by the tensor axis.
+[[nodiscard]] double parameters_on_device(const Module& module, std::span<const LayerId> layers, const LayerCut& cut);
+
+/// What stays for the whole step.
+struct StaticMemory {
+  Bytes weights{}, gradients{}, optimizer{}, buffers{};
+  [[nodiscard]] Bytes total() const { return weights + gradients + optimizer + buffers; }
+};
+
+/// weights 2 P (4 P in fp32), gradients of the software's type, optimizer 12 P / holders with ZeRO-1 (fp32 weight and two moments;
+/// 8 P where weights are fp32), buffers: cached weight-gradient dummies. Source: memory.md §2.2 and §2.9; Rajbhandari et al.,
+/// arXiv 1910.02054 §3. `holders`: devices over which ZeRO-1 shards, 1 without it.
+[[nodiscard]] StaticMemory static_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut,
+                                         const Workload& workload, int holders, int zero);
+
+/// What one micro-batch adds.
+struct ActivationMemory {
+  Bytes kept{};       ///< from the end of its forward to the end of its backward pass
+  Bytes forward_peak{};   ///< most held inside the forward pass (at least `kept`)
+  Bytes backward_peak{};  ///< most held inside the backward pass, above what is held before it starts
+};
+
+/// Sum of the operators' saved tensors; with full recompute 2 s b h a layer and the full set of one layer while its backward
+/// runs; backward transients of the MLP and of sequence parallelism; logits. Source: memory.md §2.3-2.8; Korthikanti et al.,
+/// arXiv 2205.05198, eq. 1-6.
+[[nodiscard]] ActivationMemory activation_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut,
+                                                 const DeviceType& device, const Workload& workload);
+
+/// What the device cannot give to tensors at this peak: fragmentation of the caching allocator (3 % of the allocated bytes with a
+/// tensor axis, 6.5 % without) and the type's reserve. Source: memory.md §2.10.
+[[nodiscard]] Bytes reserved_memory(const DeviceType& device, Bytes allocated, int tensor);
+
+/// The largest number of micro-batches between the start of F and the end of B at a stage: all for gpipe, min(n, p - i) for
+/// 1f1b, or the Plan's own bound. `stage` from 0.
+[[nodiscard]] int micro_batches_in_flight(const std::string& schedule, int stage, int stages, int micro_batches,
+                                          std::optional<int> in_flight);
+
+}  // namespace trainyard

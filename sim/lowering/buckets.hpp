@@ -1,0 +1,22 @@
+// Gradients travel in buckets of neighbouring layers that the same cells hold.
+#pragma once
+
+#include <vector>
+
+#include "sim/lowering/traffic.hpp"
+#include "sim/model/software.hpp"
+
+namespace trainyard {
+
+struct Bucket {
+  int run = 0;                           ///< LayerRun
+  std::vector<LayerId> layers;           ///< in the model's order
+  double parameters = 0;                 ///< on one device of a holder
+};
+
+/// In the order in which the backward pass completes them (last layers first). Overlapped reductions cut a run into buckets of
+/// at least 40,000,000 parameters (Megatron-LM's default for its data-parallel buckets) or by the Plan's own size; otherwise a
+/// run is one bucket. Runs with one holder have no bucket.
+[[nodiscard]] std::vector<Bucket> make_buckets(const Placement& placement, const TrafficMap& traffic, const Workload& workload);
+
+}  // namespace trainyard

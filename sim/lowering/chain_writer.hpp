@@ -1,0 +1,40 @@
+// One operation of a cell as tasks: a merged one, or a chain of kernels and collectives.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/lowering/emission.hpp"
+
+namespace trainyard {
+
+/// Writes pieces in order; the chain begins and ends in one task each, so that others can hang on it.
+class ChainWriter {
+ public:
+  /// `tensor`: class of the cell's tensor communicator, -1: none.
+  ChainWriter(Emission& emission, const std::vector<int>& devices, int tensor, TaskLabel label);
+
+  /// One task of the exact total.
+  TaskSpan merged(const std::vector<TimedPiece>& pieces);
+  /// Kernels between two collectives are one task, or with `each_operator` a task each; collectives are flows.
+  TaskSpan chain(const std::vector<TimedPiece>& pieces, bool each_operator);
+
+ private:
+  TaskId add_kernel(const Kernel& kernel, std::vector<TimePart> parts, const std::string& detail);
+  TaskId add_collective(const TimedPiece& piece);
+  void link(TaskId task, const std::vector<TaskId>& after);
+  void flush();
+  void write_beside(const TimedPiece& piece);
+  TaskId join(const std::vector<TaskId>& ends);
+
+  Emission& emission_;
+  const std::vector<int>& devices_;
+  int tensor_;
+  TaskLabel label_;
+  TaskId first_;
+  std::vector<TaskId> ends_;             ///< what the next task waits for
+  Kernel open_;                          ///< kernels not yet written
+  std::vector<TimePart> open_parts_;
+};
+
+}  // namespace trainyard

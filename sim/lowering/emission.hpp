@@ -1,0 +1,57 @@
+// Writing the tasks of a step, class by class.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/lowering/buckets.hpp"
+#include "sim/lowering/lower.hpp"
+#include "sim/lowering/resources.hpp"
+#include "sim/lowering/stage_work.hpp"
+#include "sim/lowering/symmetry.hpp"
+
+namespace trainyard {
+
+/// First and last task of a chain.
+struct TaskSpan {
+  TaskId first{}, last{};
+};
+
+/// The tasks of one cell class, for the traffic that hangs on them.
+struct CellTasks {
+  std::vector<TaskSpan> forward, backward;         ///< [micro-batch]
+  std::vector<TaskId> after_forward, after_backward;  ///< [micro-batch]: next task on the compute stream; -1: none
+  std::map<std::pair<int, LayerId>, TaskSpan> first_forward, last_backward;  ///< (run, first layer of a bucket) -> its segment
+  TaskId optimizer{};
+};
+
+/// Everything a writer needs; the graph grows in `lowered`.
+struct Emission {
+  const Cluster& cluster;
+  const Workload& workload;
+  const Placement& placement;
+  const TrafficMap& traffic;
+  const Symmetry& symmetry;
+  const Resources& resources;
+  const std::vector<Bucket>& buckets;
+  const LoweringOptions& options;
+  Lowered& lowered;
+  std::vector<CellTasks> cells;                    ///< [cell class]
+
+  TaskId add(Task task);
+  void edge(TaskId from, TaskId to, int distance = 0);
+  [[nodiscard]] int cell_class(int cell) const { return symmetry.cells.class_of[cell]; }
+  /// Slots on one stream of these device classes.
+  [[nodiscard]] static std::vector<Slot> slots(const std::vector<int>& device_classes, DeviceStream stream, double share);
+};
+
+/// Forward, backward and optimizer tasks of every cell class, with the memory they take.
+void emit_compute(Emission& emission);
+/// Transfers between stages.
+void emit_transfers(Emission& emission);
+/// Gradient buckets, shared tables, the global norm, the optimizer's place behind them, and the gather of weights.
+void emit_gradients(Emission& emission);
+
+}  // namespace trainyard

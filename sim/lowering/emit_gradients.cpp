@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "sim/lowering/emission.hpp"
+
+namespace trainyard {
+namespace {
+
+class GradientWriter {
+ public:
+  explicit GradientWriter(Emission& emission) : emission_(emission), software_(emission.workload.software) {}
+
+  void write() {
+    for (const Bucket& bucket : emission_.buckets) reduce(bucket);
+    for (const CommunicatorClass& group : emission_.resources.communicators)
+      if (group.first->kind == CommunicatorKind::tied_embedding) reduce_table(group);
+    gate_optimizers();
+    for (auto bucket = emission_.buckets.rbegin(); bucket != emission_.buckets.rend(); ++bucket) gather(*bucket);
+  }
+
+ private:
+  std::vector<int> cell_classes(const CommunicatorClass& group) const {
+    std::set<int> classes;
+    for (const int cell : group.first->cells) classes.insert(emission_.cell_class(cell));
+    return {classes.begin(), classes.end()};
+  }
+
+  std::vector<const CommunicatorClass*> groups_of(int run) const {
+    std::vector<const CommunicatorClass*> groups;
+    for (const CommunicatorClass& group : emission_.resources.communicators)
+      if (group.first->kind == CommunicatorKind::gradients && group.first->run == run) groups.push_back(&group);
+    return groups;
+  }
+
+  int zero_of(const CommunicatorClass& group) const { return emission_.placement.role(group.first->cells.front()).zero; }
+
+  TaskId exchange(const CommunicatorClass& group, CollectiveKind kind, Bytes size, const char* what, LayerId layer) {
+    CollectiveShape shape = group.first->shape(kind);
+    shape.ring_rate = group.lone_rate;
+    const CollectiveCost cost = collective_cost(shape, emission_.cluster.transports[index(group.first->transport)], size);
+    Task task;
+    task.label.kind = TaskKind::data;
+    task.label.layer = int(layer);
+    task.label.detail = what;
+    task.slots = Emission::slots(group.devices, DeviceStream::data, 0);
+    task.phases.push_back({cost.delay, std::nullopt, {{group.path, cost.bytes}}});
+    return emission_.add(std::move(task));
+  }
+
+  /// Starts when the last holder has the bucket's gradients complete.
+  void reduce(const Bucket& bucket) {
+    const Bytes size = element_size(software_.gradient_reduce_type) * bucket.parameters;
+    for (const CommunicatorClass* group : groups_of(bucket.run)) {
+      const bool sharded = zero_of(*group) >= 1;
+      const TaskId task = exchange(*group, sharded ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, size,
+                                   sharded ? "reduce-scatter" : "all-reduce", bucket.layers.front());
+      for (const int c : cell_classes(*group)) emission_.edge(gradients_complete(c, bucket), task);
+      reductions_.emplace_back(task, cell_classes(*group));
+    }
+  }
+
+  TaskId gradients_complete(int cell_class, const Bucket& bucket) const {
+    const CellTasks& cell = emission_.cells[cell_class];
+    const auto segment = cell.last_backward.find({bucket.run, bucket.layers.front()});
+    return segment == cell.last_backward.end() ? cell.backward.back().last : segment->second.last;
+  }
+
+  void reduce_table(const CommunicatorClass& group) {
+    const Module& module = *emission_.placement.module;
+    const auto tied = std::ranges::find_if(module.layers, [](const Layer& layer) { return !layer.tied_to.empty(); });
+    double table = 0;
+    for (const Operator& op : module.types[index(tied->type)].operators)
+      if (op.cut == TensorCut::vocabulary) table += op.parameters;
+    std::size_t ranks = 1;
+    for (const int cell : group.first->cells) ranks = std::max(ranks, emission_.placement.cells[cell].members.size());
+    const Bytes size = element_size(software_.gradient_reduce_type) * (table / double(ranks));
+    const TaskId task = exchange(group, CollectiveKind::all_reduce, size, "shared table", tied->tied_to.front());
+    for (const int c : cell_classes(group)) emission_.edge(emission_.cells[c].backward.back().last, task);
+    reductions_.emplace_back(task, cell_classes(group));
+  }
+
+  /// With clipping, every device waits for the norm over all gradients; without, for its own reductions.
+  void gate_optimizers() {
+    if (!software_.gradient_clipping) {
+      for (const auto& [task, cells] : reductions_)
+        for (const int c : cells) emission_.edge(task, emission_.cells[c].optimizer);
+      return;
+    }
+    Task norm;
+    norm.label.kind = TaskKind::data;
+    norm.label.detail = "gradient norm";
+    norm.phases.push_back({norm_time(), std::nullopt, {}});
+    const TaskId gate = emission_.add(std::move(norm));
+    for (const auto& [task, cells] : reductions_) emission_.edge(task, gate);
+    for (const CellTasks& cell : emission_.cells) {
+      emission_.edge(cell.backward.back().last, gate);
+      emission_.edge(gate, cell.optimizer);
+    }
+  }
+
+  /// A tree over all devices that carries one number: setup and one step a level of the slowest transport in use.
+  Seconds norm_time() const {
+    const double levels = std::ceil(std::log2(double(emission_.lowered.used.size())));
+    Seconds slowest{};
+    for (const CommunicatorClass& group : emission_.resources.communicators) {
+      const Transport& transport = emission_.cluster.transports[index(group.first->transport)];
+      slowest = std::max(slowest, transport.setup + transport.step * levels);
+    }
+    return slowest;
+  }
+
+  /// ZeRO-1: each holder has updated its part; the next step's first forward pass needs all of it.
+  void gather(const Bucket& bucket) {
+    const Bytes size = element_size(emission_.workload.precision) * bucket.parameters;
+    for (const CommunicatorClass* group : groups_of(bucket.run)) {
+      if (zero_of(*group) < 1) continue;
+      const TaskId task = exchange(*group, CollectiveKind::all_gather, size, "all-gather", bucket.layers.front());
+      for (const int c : cell_classes(*group)) {
+        emission_.edge(emission_.cells[c].optimizer, task);
+        emission_.edge(task, first_use(c, bucket), 1);
+      }
+    }
+  }
+
+  TaskId first_use(int cell_class, const Bucket& bucket) const {
+    const CellTasks& cell = emission_.cells[cell_class];
+    const auto segment = cell.first_forward.find({bucket.run, bucket.layers.front()});
+    return segment == cell.first_forward.end() ? cell.forward.front().first : segment->second.first;
+  }
+
+  Emission& emission_;
+  const Software& software_;
+  std::vector<std::pair<TaskId, std::vector<int>>> reductions_;  ///< with the cell classes that took part
+};
+
+}  // namespace
+
+void emit_gradients(Emission& emission) { GradientWriter(emission).write(); }
+
+}  // namespace trainyard

@@ -1,0 +1,54 @@
+#include "sim/lowering/emission.hpp"
+
+namespace trainyard {
+namespace {
+
+constexpr TaskId kNone = static_cast<TaskId>(-1);
+
+/// The task of one exchange over a communicator class.
+Task exchange(const Emission& emission, const CommunicatorClass& group, Bytes size) {
+  CollectiveShape shape = group.first->shape(CollectiveKind::send);
+  shape.ring_rate = group.lone_rate;
+  const CollectiveCost cost = collective_cost(shape, emission.cluster.transports[index(group.first->transport)], size);
+  Task task;
+  task.label.kind = TaskKind::pipeline;
+  task.phases.push_back({cost.delay, std::nullopt, {{group.path, cost.bytes}}});
+  return task;
+}
+
+void append(std::vector<Slot>& to, const std::vector<Slot>& from) { to.insert(to.end(), from.begin(), from.end()); }
+
+/// All micro-batches over one boundary in one direction.
+void emit_boundary(Emission& emission, const CommunicatorClass& group, bool forward) {
+  const int sender_cell = group.first->cells[0], receiver_cell = group.first->cells[1];
+  const StageRole& role = emission.placement.role(sender_cell);
+  const CellTasks& sender = emission.cells[emission.cell_class(sender_cell)];
+  const CellTasks& receiver = emission.cells[emission.cell_class(receiver_cell)];
+  const auto members = [&](int cell) { return int(emission.placement.cells[cell].members.size()); };
+  const Bytes size = transfer_bytes(role, *emission.placement.module, emission.workload, members(sender_cell), members(receiver_cell));
+  Task task = exchange(emission, group, size);
+  task.label.pipeline = role.pipeline;
+  task.label.stage = role.position;
+  task.label.detail = forward ? "forward" : "backward";
+  append(task.slots, Emission::slots(group.senders, forward ? DeviceStream::forward_send : DeviceStream::backward_send, 0));
+  append(task.slots, Emission::slots(group.receivers, forward ? DeviceStream::forward_receive : DeviceStream::backward_receive, 0));
+  for (int m = 0; m < role.micro_batches; ++m) {
+    task.label.micro_batch = m;
+    const TaskId id = emission.add(task);
+    emission.edge((forward ? sender.forward : sender.backward)[m].last, id);
+    emission.edge(id, (forward ? receiver.forward : receiver.backward)[m].first);
+    const TaskId next = (forward ? sender.after_forward : sender.after_backward)[m];
+    if (!emission.workload.software.overlap_pipeline && next != kNone) emission.edge(id, next);
+  }
+}
+
+}  // namespace
+
+void emit_transfers(Emission& emission) {
+  for (const CommunicatorClass& group : emission.resources.communicators) {
+    if (group.first->kind == CommunicatorKind::forward_transfer) emit_boundary(emission, group, true);
+    if (group.first->kind == CommunicatorKind::backward_transfer) emit_boundary(emission, group, false);
+  }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,40 @@
+// Plan + Workload + Cluster -> TaskGraph of one training step.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/model/cluster.hpp"
+#include "sim/model/plan.hpp"
+#include "sim/model/task_graph.hpp"
+#include "sim/model/workload.hpp"
+#include "sim/routing/router.hpp"
+
+namespace trainyard {
+
+struct LoweringOptions {
+  bool symmetry = true;                  ///< one simulated device a class; false: every device
+  bool full_detail = false;              ///< every kernel and collective a task of its own
+};
+
+/// What a simulated processor stands for.
+struct SimulatedDevice {
+  DeviceId first{};                      ///< of its class
+  int devices = 1;
+  int tensor = 1;                        ///< size of its tensor group
+};
+
+/// One step as a graph (loop-carried edges lead to the next step), with what reports need to know.
+struct Lowered {
+  TaskGraph graph;
+  std::vector<SimulatedDevice> devices;  ///< [processor]
+  std::vector<DeviceId> used;            ///< all devices of the Plan
+  Flops recomputed{};                    ///< of the step, all devices, by model convention
+  std::vector<std::string> extrapolated; ///< device types whose parameters were not measured
+};
+
+/// The Plan must have passed Plan::check.
+[[nodiscard]] Lowered lower(const Plan& plan, const Workload& workload, const Cluster& cluster, const Router& router,
+                            const LoweringOptions& options);
+
+}  // namespace trainyard

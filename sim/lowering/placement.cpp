@@ -1,0 +1,83 @@
+#include "sim/lowering/placement.hpp"
+
+#include "sim/cost/memory.hpp"
+#include "sim/units/error.hpp"
+
+namespace trainyard {
+namespace {
+
+/// Position of each device along the data and tensor axes; the last axis joins neighbours.
+struct Coordinates {
+  int data = 0, tensor = 0;
+};
+
+Coordinates coordinates(const Layout& layout, int device) {
+  Coordinates found;
+  for (auto axis = layout.rbegin(); axis != layout.rend(); ++axis) {
+    const int at = device % axis->size();
+    device /= axis->size();
+    if (axis->kind == AxisKind::data) found.data = at;
+    if (axis->kind == AxisKind::tensor) found.tensor = at;
+  }
+  return found;
+}
+
+StageRole make_role(const Part& part, int pipeline, int position, const Workload& workload) {
+  const Pipeline& line = part.pipelines[pipeline];
+  const Stage& stage = part.stages[index(line.stages[position])];
+  const Settings settings = settings_of(stage, stage.chunks.front().front(), workload);
+  StageRole role;
+  role.pipeline = pipeline;
+  role.position = position;
+  role.stages = static_cast<int>(line.stages.size());
+  role.micro_batches = line.micro_batches;
+  role.in_flight = micro_batches_in_flight(part.schedule, position, role.stages, line.micro_batches, stage.in_flight);
+  role.zero = *settings.zero;
+  role.layers = stage.chunks.front();
+  role.cut.tensor = axis_size(*settings.layout, AxisKind::tensor);
+  role.cut.sequence_parallel = *settings.sequence_parallel && role.cut.tensor > 1;
+  role.cut.recompute = settings.recompute->kind;
+  role.cut.tokens = workload.data.sequence_length;
+  role.cut.sequences = line.batch / line.micro_batches / axis_size(*settings.layout, AxisKind::data);
+  return role;
+}
+
+void add_cells(Placement& placement, const Part& part, const StageRole& role, const Workload& workload) {
+  const Stage& stage = part.stages[index(part.pipelines[role.pipeline].stages[role.position])];
+  const Layout layout = *settings_of(stage, role.layers.front(), workload).layout;
+  const int data = axis_size(layout, AxisKind::data);
+  placement.first_cell.push_back(static_cast<int>(placement.cells.size()));
+  placement.data_size.push_back(data);
+  for (int rank = 0; rank < data; ++rank) {
+    Cell cell{role.pipeline, role.position, rank, part.pipelines[role.pipeline].stages[role.position], {}};
+    cell.members.resize(role.cut.tensor);
+    placement.cells.push_back(std::move(cell));
+    placement.role_of.push_back(static_cast<int>(placement.roles.size()));
+  }
+  for (std::size_t i = 0; i < stage.devices.size(); ++i) {
+    const Coordinates at = coordinates(layout, static_cast<int>(i));
+    placement.cells[placement.first_cell.back() + at.data].members[at.tensor] = stage.devices[i];
+  }
+  placement.roles.push_back(role);
+}
+
+}  // namespace
+
+int Placement::role_at(int pipeline, int position) const {
+  for (std::size_t i = 0; i < roles.size(); ++i)
+    if (roles[i].pipeline == pipeline && roles[i].position == position) return static_cast<int>(i);
+  throw InternalError("no such stage in the placement");
+}
+
+Placement place(const Plan& plan, const Workload& workload) {
+  require(plan.phases.size() == 1 && plan.phases[0].parts.size() == 1, "lowering expects one phase with one part");
+  Placement placement;
+  placement.part = &plan.phases[0].parts[0];
+  placement.module = &workload.modules[index(workload.passes[index(placement.part->pass)].module)];
+  for (std::size_t p = 0; p < placement.part->pipelines.size(); ++p)
+    for (std::size_t s = 0; s < placement.part->pipelines[p].stages.size(); ++s)
+      add_cells(placement, *placement.part, make_role(*placement.part, int(p), int(s), workload), workload);
+  return placement;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,45 @@
+// Which devices form which cell: the tensor group that runs one stage for one data rank.
+#pragma once
+
+#include <vector>
+
+#include "sim/cost/layer_work.hpp"
+#include "sim/model/cluster.hpp"
+#include "sim/model/plan.hpp"
+#include "sim/model/workload.hpp"
+
+namespace trainyard {
+
+/// The devices that hold one stage of one pipeline for one data rank; all of them work on the same samples in lock step.
+struct Cell {
+  int pipeline = 0, position = 0, data_rank = 0;   ///< position: of the stage in its pipeline
+  StageId stage{};
+  std::vector<DeviceId> members;                   ///< by tensor rank
+};
+
+/// What cells of one stage and pipeline have in common.
+struct StageRole {
+  int pipeline = 0, position = 0, stages = 1;
+  int micro_batches = 1, in_flight = 1;
+  int zero = 0;
+  std::vector<LayerId> layers;                     ///< in order of the forward pass
+  LayerCut cut;
+};
+
+/// All cells of a Plan's training part.
+struct Placement {
+  const Part* part = nullptr;
+  const Module* module = nullptr;
+  std::vector<Cell> cells;                         ///< pipeline by pipeline, stage by stage, data rank by data rank
+  std::vector<StageRole> roles;                    ///< one a (pipeline, position)
+  std::vector<int> role_of;                        ///< [cell]
+  std::vector<int> first_cell;                     ///< [role]: its data rank 0; the others follow
+  std::vector<int> data_size;                      ///< [role]
+  [[nodiscard]] const StageRole& role(int cell) const { return roles[role_of[cell]]; }
+  [[nodiscard]] int role_at(int pipeline, int position) const;
+};
+
+/// The Plan must have passed Plan::check.
+[[nodiscard]] Placement place(const Plan& plan, const Workload& workload);
+
+}  // namespace trainyard

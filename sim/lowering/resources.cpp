@@ -1,0 +1,161 @@
+#include "sim/lowering/resources.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+namespace trainyard {
+namespace {
+
+constexpr std::array<const char*, kDeviceStreams> kStreamNames{
+    "compute", "tensor", "forward send", "forward receive", "backward send", "backward receive", "data"};
+
+class ResourceMaker {
+ public:
+  ResourceMaker(const Cluster& cluster, const Placement& placement, const TrafficMap& traffic, const Symmetry& symmetry,
+                Lowered& lowered)
+      : cluster_(cluster), placement_(placement), traffic_(traffic), symmetry_(symmetry), lowered_(lowered) {}
+
+  Resources make() {
+    add_processors();
+    count_uses();
+    add_channels();
+    for (int c = 0; c < symmetry_.communicators.classes(); ++c) add_communicator(c);
+    for (int c = 0; c < symmetry_.cells.classes(); ++c) add_cell(c);
+    return std::move(resources_);
+  }
+
+ private:
+  void add_processors() {
+    const Partition& devices = symmetry_.devices;
+    std::vector<int> tensor(cluster_.devices.size(), 1);
+    for (std::size_t cell = 0; cell < placement_.cells.size(); ++cell)
+      for (const DeviceId member : placement_.cells[cell].members) tensor[index(member)] = placement_.role(int(cell)).cut.tensor;
+    for (int c = 0; c < devices.classes(); ++c) {
+      const Device& device = cluster_.devices[devices.first[c]];
+      lowered_.graph.processors.push_back(
+          {device.name, cluster_.device_types[index(device.type)].name, int(device.node), device.memory, devices.size[c]});
+      lowered_.devices.push_back({id_at<DeviceId>(devices.first[c]), devices.size[c], tensor[devices.first[c]]});
+      for (const char* name : kStreamNames) lowered_.graph.streams.push_back({id_at<ProcessorId>(c), name, Discipline::program_order});
+    }
+  }
+
+  /// For each link class: how often each communicator class crosses its first link, and which communicators use it.
+  void count_uses() {
+    uses_.resize(symmetry_.links.classes());
+    users_.resize(symmetry_.links.classes());
+    for (std::size_t c = 0; c < traffic_.all.size(); ++c)
+      for (const auto& [link, times] : traffic_.all[c].links) {
+        const int link_class = symmetry_.links.class_of[index(link)];
+        if (symmetry_.links.first[link_class] != int(index(link))) continue;
+        uses_[link_class][symmetry_.communicators.class_of[c]] += times;
+        users_[link_class].push_back(int(c));
+      }
+  }
+
+  /// Only links that several classes of communicators share need a channel; the others are limits of their one path.
+  void add_channels() {
+    channel_of_.assign(uses_.size(), -1);
+    for (std::size_t link_class = 0; link_class < uses_.size(); ++link_class) {
+      if (uses_[link_class].size() < 2) continue;
+      const Link& link = cluster_.links[symmetry_.links.first[link_class]];
+      channel_of_[link_class] = int(lowered_.graph.channels.size());
+      lowered_.graph.channels.push_back({link.name, link.bandwidth});
+    }
+  }
+
+  void add_communicator(int c) {
+    const Communicator& group = traffic_.all[symmetry_.communicators.first[c]];
+    CommunicatorClass made;
+    made.first = &group;
+    made.path = id_at<PathId>(lowered_.graph.paths.size());
+    lowered_.graph.paths.push_back(make_path(c, group, made));
+    made.devices = device_classes(group.members.begin(), group.members.end());
+    if (group.kind == CommunicatorKind::forward_transfer || group.kind == CommunicatorKind::backward_transfer) {
+      const auto middle = group.members.begin() + std::ptrdiff_t(placement_.cells[group.cells[0]].members.size());
+      made.senders = device_classes(group.members.begin(), middle);
+      made.receivers = device_classes(middle, group.members.end());
+    }
+    resources_.communicators.push_back(std::move(made));
+  }
+
+  Path make_path(int c, const Communicator& group, CommunicatorClass& made) const {
+    Path path;
+    std::map<int, int> by_class;
+    for (const auto& [link, times] : group.links) {
+      const int link_class = symmetry_.links.class_of[index(link)];
+      const BytesPerSecond capacity = cluster_.links[index(link)].bandwidth;
+      const int together = uses_[link_class].at(c);
+      by_class[link_class] = together;
+      lower(made.lone_rate, capacity / double(times));
+      lower(made.ring_rate, capacity / double(together));
+      if (channel_of_[link_class] < 0) lower(path.limit, capacity / double(together));
+    }
+    for (const auto& [link_class, together] : by_class)
+      if (channel_of_[link_class] >= 0) path.channels.emplace_back(id_at<ChannelId>(channel_of_[link_class]), together);
+    return path;
+  }
+
+  static void lower(BytesPerSecond& rate, BytesPerSecond bound) {
+    if (rate.value == 0 || bound < rate) rate = bound;
+  }
+
+  template <class Iterator>
+  std::vector<int> device_classes(Iterator from, Iterator to) const {
+    std::set<int> classes;
+    for (; from != to; ++from) classes.insert(symmetry_.devices.class_of[index(*from)]);
+    return {classes.begin(), classes.end()};
+  }
+
+  void add_cell(int c) {
+    const int cell = symmetry_.cells.first[c];
+    const auto& members = placement_.cells[cell].members;
+    resources_.cell_devices.push_back(device_classes(members.begin(), members.end()));
+    int tensor = -1;
+    for (int group = 0; group < symmetry_.communicators.classes() && tensor < 0; ++group) {
+      const Communicator& first = *resources_.communicators[group].first;
+      if (first.kind == CommunicatorKind::tensor && symmetry_.cells.class_of[first.cells[0]] == c) tensor = group;
+    }
+    resources_.tensor_of_cell.push_back(tensor);
+    resources_.tensor_is_private.push_back(tensor < 0 || is_private(tensor));
+  }
+
+  /// Gradients wait for the last backward pass of every member, so a gradient group that has a member in the cell cannot meet the
+  /// cell's tensor collectives (unless it is overlapped with them, which is decided micro-batch by micro-batch).
+  bool is_private(int tensor) const {
+    const Communicator& own = *resources_.communicators[tensor].first;
+    return std::ranges::all_of(own.links, [&](const auto& use) {
+      const int link_class = symmetry_.links.class_of[index(use.first)];
+      return std::ranges::all_of(users_[link_class], [&](int user) { return user_is_harmless(user, tensor); });
+    });
+  }
+
+  bool user_is_harmless(int user, int tensor) const {
+    const Communicator& other = traffic_.all[user];
+    const int of_class = symmetry_.communicators.class_of[user];
+    if (other.kind == CommunicatorKind::tensor) return of_class == tensor;  // its cells run at the same times
+    if (other.kind != CommunicatorKind::gradients && other.kind != CommunicatorKind::tied_embedding) return false;
+    const int cell_class = symmetry_.cells.class_of[resources_.communicators[tensor].first->cells[0]];
+    return std::ranges::any_of(other.cells, [&](int cell) { return symmetry_.cells.class_of[cell] == cell_class; });
+  }
+
+  const Cluster& cluster_;
+  const Placement& placement_;
+  const TrafficMap& traffic_;
+  const Symmetry& symmetry_;
+  Lowered& lowered_;
+  Resources resources_;
+  std::vector<std::map<int, int>> uses_;   ///< [link class]: communicator class -> crossings of its first link
+  std::vector<std::vector<int>> users_;    ///< [link class]: communicators on its first link
+  std::vector<int> channel_of_;            ///< [link class]; -1: nobody shares it
+};
+
+}  // namespace
+
+Resources make_resources(const Cluster& cluster, const Placement& placement, const TrafficMap& traffic, const Symmetry& symmetry,
+                         Lowered& lowered) {
+  return ResourceMaker(cluster, placement, traffic, symmetry, lowered).make();
+}
+
+}  // namespace trainyard

@@ -1,0 +1,42 @@
+// Processors, streams, channels and paths of the graph: one for each class of devices, links and communicators.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/lowering/lower.hpp"
+#include "sim/lowering/symmetry.hpp"
+
+namespace trainyard {
+
+/// Streams that every simulated device has.
+enum class DeviceStream { compute, tensor, forward_send, forward_receive, backward_send, backward_receive, data };
+inline constexpr int kDeviceStreams = 7;
+
+/// How a class of communicators runs: its path in the graph, its rate and what it shares.
+struct CommunicatorClass {
+  const Communicator* first = nullptr;
+  PathId path{};
+  BytesPerSecond ring_rate{};            ///< with only its own class on the links
+  BytesPerSecond lone_rate{};            ///< with only itself on the links
+  std::vector<int> devices;              ///< classes of its members, ascending, each once
+  std::vector<int> senders, receivers;   ///< transfers: classes of either side
+};
+
+/// The part of the graph that all tasks stand on, and how to find it.
+struct Resources {
+  std::vector<CommunicatorClass> communicators;  ///< [communicator class]
+  std::vector<int> tensor_of_cell;       ///< [cell class]: its tensor communicator's class, -1: one device
+  std::vector<bool> tensor_is_private;   ///< [cell class]: nobody else's traffic meets its tensor collectives, except its own gradients
+  std::vector<std::vector<int>> cell_devices;    ///< [cell class]: classes of its members, ascending, each once
+  [[nodiscard]] static StreamId stream(int device_class, DeviceStream which) {
+    return id_at<StreamId>(std::size_t(device_class) * kDeviceStreams + std::size_t(which));
+  }
+};
+
+/// Fills processors, streams, channels and paths of `lowered.graph`. A path lists a link's class as often as communicators of its
+/// class cross one such link. Links that only one class of communicators uses become the path's own limit.
+[[nodiscard]] Resources make_resources(const Cluster& cluster, const Placement& placement, const TrafficMap& traffic,
+                                       const Symmetry& symmetry, Lowered& lowered);
+
+}  // namespace trainyard

@@ -1,0 +1,119 @@
+#include "sim/lowering/stage_work.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace trainyard {
+namespace {
+
+/// Does the stage send slices that the receiver must gather (neither whole activations nor sequence-parallel shards)?
+bool scatters(const StageRole& role, const Workload& workload) {
+  return role.cut.tensor > 1 && !role.cut.sequence_parallel && workload.software.pipeline_scatter_gather;
+}
+
+Bytes activation_bytes(const StageRole& role, const Module& module, const Workload& workload) {
+  return element_size(workload.precision) * (role.cut.sequences * role.cut.tokens * module.hidden);
+}
+
+class PieceTimer {
+ public:
+  PieceTimer(const Cluster& cluster, const TensorGroup& tensor) : cluster_(cluster), tensor_(tensor) {}
+
+  [[nodiscard]] TimedPiece timed(const Piece& piece) const {
+    TimedPiece timed{piece.kind, piece.name, piece.kernel.value_or(Kernel{}), std::nullopt, {}};
+    if (piece.collective) price(*piece.collective, timed);
+    return timed;
+  }
+
+  [[nodiscard]] TimedPiece gather(Bytes size) const {
+    TimedPiece timed{TaskKind::tensor, "gather", {}, std::nullopt, {}};
+    price({CollectiveKind::all_gather, size}, timed);
+    return timed;
+  }
+
+ private:
+  void price(const TensorCollective& collective, TimedPiece& timed) const {
+    CollectiveShape shape = tensor_.communicator->shape(collective.kind);
+    shape.ring_rate = tensor_.lone_rate;
+    timed.collective = collective_cost(shape, cluster_.transports[index(tensor_.communicator->transport)], collective.size);
+    timed.collective_alone = timed.collective->alone(tensor_.together_rate);
+  }
+
+  const Cluster& cluster_;
+  const TensorGroup& tensor_;
+};
+
+std::vector<DeviceTypeId> distinct_types(const Cell& cell, const Cluster& cluster) {
+  std::vector<DeviceTypeId> types;
+  for (const DeviceId device : cell.members) {
+    const DeviceTypeId type = cluster.devices[index(device)].type;
+    if (std::ranges::find(types, type) == types.end()) types.push_back(type);
+  }
+  return types;
+}
+
+/// Piece by piece the slowest type. All types have the same pieces, except where only some run attention unfused; then the
+/// longest list stands, with the others' total spread no further.
+void keep_slower(std::vector<Piece>& slowest, const std::vector<Piece>& other) {
+  if (slowest.size() != other.size()) {
+    const auto total = [](const std::vector<Piece>& pieces) {
+      Seconds sum{};
+      for (const Piece& piece : pieces) sum += piece.kernel ? piece.kernel->alone : Seconds(0);
+      return sum;
+    };
+    if (total(other) > total(slowest)) slowest = other;
+    return;
+  }
+  for (std::size_t i = 0; i < slowest.size(); ++i)
+    if (other[i].kernel && other[i].kernel->alone > slowest[i].kernel->alone) slowest[i].kernel = other[i].kernel;
+}
+
+LayerWork slowest_work(const LayerType& layer, const StageRole& role, const std::vector<DeviceTypeId>& types, const Cluster& cluster,
+                       const Workload& workload) {
+  LayerWork work = layer_work(layer, role.cut, cluster.device_types[index(types.front())], workload.precision, workload.software);
+  for (std::size_t i = 1; i < types.size(); ++i) {
+    const LayerWork other = layer_work(layer, role.cut, cluster.device_types[index(types[i])], workload.precision, workload.software);
+    keep_slower(work.forward, other.forward);
+    keep_slower(work.backward, other.backward);
+  }
+  return work;
+}
+
+}  // namespace
+
+Seconds TimedPiece::alone() const { return std::max(kernel.alone, collective_alone); }
+
+Bytes transfer_bytes(const StageRole& role, const Module& module, const Workload& workload, int senders, int receivers) {
+  const bool sliced = role.cut.tensor > 1 && (role.cut.sequence_parallel || workload.software.pipeline_scatter_gather);
+  const Bytes whole = activation_bytes(role, module, workload);
+  return sliced ? whole / double(std::max(senders, receivers)) : whole;
+}
+
+StageWork stage_work(const Cell& cell, const StageRole& role, const Module& module, const Cluster& cluster, const Workload& workload,
+                     const TensorGroup& tensor) {
+  const std::vector<DeviceTypeId> types = distinct_types(cell, cluster);
+  const PieceTimer timer(cluster, tensor);
+  std::map<LayerTypeId, LayerPieces> known;
+  std::map<LayerTypeId, Flops> recomputed;
+  StageWork work;
+  for (const LayerId id : role.layers) {
+    const LayerTypeId type = module.layers[index(id)].type;
+    if (!known.contains(type)) {
+      const LayerWork layer = slowest_work(module.types[index(type)], role, types, cluster, workload);
+      for (const Piece& piece : layer.forward) known[type].forward.push_back(timer.timed(piece));
+      for (const Piece& piece : layer.backward) known[type].backward.push_back(timer.timed(piece));
+      recomputed[type] = layer.recomputed * double(cell.members.size());
+    }
+    work.layers.push_back(known[type]);
+    work.layers.back().layer = id;
+    work.recomputed += recomputed[type];
+  }
+  if (scatters(role, workload)) {
+    const Bytes whole = activation_bytes(role, module, workload);
+    if (role.position > 0) work.forward_receive.push_back(timer.gather(whole));
+    if (role.position + 1 < role.stages) work.backward_receive.push_back(timer.gather(whole));
+  }
+  return work;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,50 @@
+// Times of one cell's work: its layers' pieces with the collectives priced on the cell's own links.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cost/collective_time.hpp"
+#include "sim/lowering/placement.hpp"
+#include "sim/lowering/traffic.hpp"
+#include "sim/model/cluster.hpp"
+
+namespace trainyard {
+
+/// A kernel, a collective over the cell's tensor group, or both at once.
+struct TimedPiece {
+  TaskKind kind = TaskKind::forward;
+  std::string name;
+  Kernel kernel;                           ///< `alone` zero: none
+  std::optional<CollectiveCost> collective;
+  Seconds collective_alone{};              ///< with only its own class beside it
+  [[nodiscard]] Seconds alone() const;     ///< the longer of the two
+};
+
+struct LayerPieces {
+  LayerId layer{};
+  std::vector<TimedPiece> forward, backward;
+};
+
+struct StageWork {
+  std::vector<LayerPieces> layers;         ///< in order of the forward pass
+  std::vector<TimedPiece> forward_receive, backward_receive;  ///< gathers that complete what a transfer brought (scatter-gather)
+  Flops recomputed{};                      ///< one micro-batch, all members of the cell
+};
+
+/// A cell's tensor group: null for a cell of one device. Rates of one ring: alone on its links, and together with the groups of
+/// its class, which run at the same times.
+struct TensorGroup {
+  const Communicator* communicator = nullptr;
+  BytesPerSecond lone_rate{}, together_rate{};
+};
+
+/// Members of different types: each kernel takes as long as the slowest member needs, since the group advances in lock step.
+[[nodiscard]] StageWork stage_work(const Cell& cell, const StageRole& role, const Module& module, const Cluster& cluster,
+                                   const Workload& workload, const TensorGroup& tensor);
+
+/// Bytes of one device pair in a transfer from a cell of `senders` to one of `receivers` devices.
+[[nodiscard]] Bytes transfer_bytes(const StageRole& role, const Module& module, const Workload& workload, int senders, int receivers);
+
+}  // namespace trainyard

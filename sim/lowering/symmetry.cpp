@@ -1,0 +1,170 @@
+#include "sim/lowering/symmetry.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <unordered_map>
+
+namespace trainyard {
+namespace {
+
+using Colour = std::uint64_t;
+
+/// SplitMix64's finaliser: every bit of the input moves every bit of the output.
+constexpr Colour scramble(Colour x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+/// A label from any numbers, in order.
+class Label {
+ public:
+  Label& operator<<(double value) { return *this << std::bit_cast<Colour>(value); }
+  Label& operator<<(int value) { return *this << static_cast<Colour>(static_cast<std::int64_t>(value)); }
+  Label& operator<<(Colour value) {
+    hash_ = scramble(hash_ ^ scramble(value));
+    return *this;
+  }
+  [[nodiscard]] Colour value() const { return hash_; }
+
+ private:
+  Colour hash_ = 0;
+};
+
+struct Arc {
+  int from, to;
+  Colour label;
+};
+
+/// Refines until no class splits. The sum over neighbours does not depend on their order.
+std::vector<Colour> refine(std::vector<Colour> colours, const std::vector<Arc>& arcs) {
+  const auto count = [](std::vector<Colour> all) {
+    std::ranges::sort(all);
+    return std::ranges::distance(all.begin(), std::ranges::unique(all).begin());
+  };
+  for (auto before = count(colours);;) {
+    std::vector<Colour> sums(colours.size(), 0);
+    for (const Arc& arc : arcs) {
+      sums[arc.from] += scramble(arc.label ^ scramble(colours[arc.to]));
+      sums[arc.to] += scramble(arc.label ^ scramble(~colours[arc.from]));
+    }
+    std::vector<Colour> next(colours.size());
+    for (std::size_t i = 0; i < next.size(); ++i) next[i] = scramble(colours[i] ^ scramble(sums[i]));
+    const auto after = count(next);
+    colours = std::move(next);
+    if (after == before) return colours;
+    before = after;
+  }
+}
+
+/// The graph's vertices: all devices, links, cells and communicators, one range after the other.
+class SymmetryGraph {
+ public:
+  SymmetryGraph(const Cluster& cluster, const Placement& placement, const TrafficMap& traffic)
+      : cluster_(cluster), placement_(placement), traffic_(traffic) {
+    links_at_ = cluster.devices.size();
+    cells_at_ = links_at_ + cluster.links.size();
+    communicators_at_ = cells_at_ + placement.cells.size();
+    colours_.assign(communicators_at_ + traffic.all.size(), 0);
+    used_.assign(colours_.size(), false);
+    for (std::size_t i = 0; i < placement.cells.size(); ++i) add_cell(int(i));
+    for (std::size_t i = 0; i < traffic.all.size(); ++i) add_communicator(int(i));
+  }
+
+  Symmetry partition(bool reduce) {
+    if (reduce) {
+      colours_ = refine(std::move(colours_), arcs_);
+    } else {
+      for (std::size_t i = 0; i < colours_.size(); ++i) colours_[i] = i;
+    }
+    return {slice(0, links_at_), slice(links_at_, cells_at_), slice(cells_at_, communicators_at_),
+            slice(communicators_at_, colours_.size())};
+  }
+
+ private:
+  void add_device(DeviceId device) {
+    if (used_[index(device)]) return;
+    used_[index(device)] = true;
+    colours_[index(device)] = (Label() << 1 << int(cluster_.devices[index(device)].type)).value();
+  }
+
+  void add_link(LinkId id) {
+    const std::size_t vertex = links_at_ + index(id);
+    if (used_[vertex]) return;
+    used_[vertex] = true;
+    colours_[vertex] = (Label() << 2 << cluster_.links[index(id)].bandwidth.value).value();
+  }
+
+  void add_cell(int i) {
+    const StageRole& role = placement_.role(i);
+    Label label;
+    label << 3 << role.position << role.stages << role.micro_batches << role.in_flight << role.zero << role.cut.tensor
+          << int(role.cut.sequence_parallel) << int(role.cut.recompute) << role.cut.sequences;
+    for (const LayerId layer : role.layers) label << int(layer);
+    const int vertex = int(cells_at_) + i;
+    used_[vertex] = true;
+    colours_[vertex] = label.value();
+    for (const DeviceId device : placement_.cells[i].members) {
+      add_device(device);
+      arcs_.push_back({vertex, int(device), 1});
+    }
+  }
+
+  void add_communicator(int i) {
+    const Communicator& group = traffic_.all[i];
+    Label label;
+    label << 4 << int(group.kind) << group.pairs << group.rings << group.hops << group.hop_latency.value << int(group.transport)
+          << int(group.members.size());
+    if (group.run >= 0)
+      for (const LayerId layer : traffic_.runs[group.run].layers) label << int(layer);
+    const int vertex = int(communicators_at_) + i;
+    used_[vertex] = true;
+    colours_[vertex] = label.value();
+    for (const DeviceId device : group.members) arcs_.push_back({vertex, int(device), 2});
+    for (std::size_t c = 0; c < group.cells.size(); ++c)
+      arcs_.push_back({vertex, int(cells_at_) + group.cells[c], is_transfer(group) ? 3 + c : 3});
+    for (const auto& [link, uses] : group.links) {
+      add_link(link);
+      arcs_.push_back({vertex, int(links_at_ + index(link)), scramble(Colour(uses))});
+    }
+  }
+
+  static bool is_transfer(const Communicator& group) {
+    return group.kind == CommunicatorKind::forward_transfer || group.kind == CommunicatorKind::backward_transfer;
+  }
+
+  Partition slice(std::size_t from, std::size_t to) const {
+    Partition partition;
+    partition.class_of.assign(to - from, -1);
+    std::unordered_map<Colour, int> known;
+    for (std::size_t i = from; i < to; ++i) {
+      if (!used_[i]) continue;
+      const auto [found, is_new] = known.try_emplace(colours_[i], partition.classes());
+      if (is_new) {
+        partition.first.push_back(int(i - from));
+        partition.size.push_back(0);
+      }
+      partition.class_of[i - from] = found->second;
+      ++partition.size[found->second];
+    }
+    return partition;
+  }
+
+  const Cluster& cluster_;
+  const Placement& placement_;
+  const TrafficMap& traffic_;
+  std::size_t links_at_ = 0, cells_at_ = 0, communicators_at_ = 0;
+  std::vector<Colour> colours_;
+  std::vector<bool> used_;
+  std::vector<Arc> arcs_;
+};
+
+}  // namespace
+
+Symmetry find_symmetry(const Cluster& cluster, const Placement& placement, const TrafficMap& traffic, bool reduce) {
+  return SymmetryGraph(cluster, placement, traffic).partition(reduce);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,128 @@
+#include "sim/lowering/traffic.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace trainyard {
+namespace {
+
+Communicator ring_of(CommunicatorKind kind, std::vector<DeviceId> members, std::vector<int> cells, const Router& router) {
+  const RingUse use = router.rings(members);
+  Communicator group;
+  group.kind = kind;
+  group.hops = use.nodes > 1 ? use.nodes : static_cast<int>(members.size());
+  group.members = std::move(members);
+  group.cells = std::move(cells);
+  group.links = use.links;
+  group.rings = use.rings;
+  group.hop_latency = use.hop_latency;
+  group.transport = use.transport;
+  return group;
+}
+
+/// One exchange between the cells of neighbouring stages: as many device pairs as the wider cell has members, all at once.
+Communicator transfer(CommunicatorKind kind, const Cell& from, int from_id, const Cell& to, int to_id, const Router& router) {
+  Communicator group;
+  group.kind = kind;
+  group.cells = {from_id, to_id};
+  group.members = from.members;
+  group.members.insert(group.members.end(), to.members.begin(), to.members.end());
+  const std::size_t senders = from.members.size(), receivers = to.members.size();
+  group.pairs = static_cast<int>(std::max(senders, receivers));
+  std::map<LinkId, int> uses;
+  for (int pair = 0; pair < group.pairs; ++pair) {
+    const Route& route = router.route(from.members[pair * senders / group.pairs], to.members[pair * receivers / group.pairs]);
+    for (const LinkId link : route.links) ++uses[link];
+    if (pair == 0 || route.latency > group.hop_latency) {
+      group.hop_latency = route.latency;
+      group.transport = router.transport_of(route);
+    }
+  }
+  group.links.assign(uses.begin(), uses.end());
+  return group;
+}
+
+void add_tensor_groups(const Placement& placement, const Router& router, TrafficMap& traffic) {
+  for (std::size_t i = 0; i < placement.cells.size(); ++i)
+    if (placement.cells[i].members.size() > 1)
+      traffic.all.push_back(ring_of(CommunicatorKind::tensor, placement.cells[i].members, {int(i)}, router));
+}
+
+void add_transfers(const Placement& placement, const Router& router, TrafficMap& traffic) {
+  for (std::size_t i = 0; i < placement.cells.size(); ++i) {
+    const StageRole& role = placement.role(int(i));
+    if (role.position + 1 == role.stages) continue;
+    const int next = placement.first_cell[placement.role_at(role.pipeline, role.position + 1)] + placement.cells[i].data_rank;
+    const Cell &here = placement.cells[i], &there = placement.cells[next];
+    traffic.all.push_back(transfer(CommunicatorKind::forward_transfer, here, int(i), there, next, router));
+    traffic.all.push_back(transfer(CommunicatorKind::backward_transfer, there, next, here, int(i), router));
+  }
+}
+
+std::vector<LayerRun> layer_runs(const Placement& placement) {
+  std::vector<std::vector<int>> holders(placement.module->layers.size());
+  for (std::size_t i = 0; i < placement.cells.size(); ++i)
+    for (const LayerId layer : placement.role(int(i)).layers) holders[index(layer)].push_back(int(i));
+  std::vector<LayerRun> runs;
+  for (std::size_t layer = 0; layer < holders.size(); ++layer) {
+    if (runs.empty() || runs.back().cells != holders[layer]) runs.push_back({{}, holders[layer]});
+    runs.back().layers.push_back(id_at<LayerId>(layer));
+  }
+  return runs;
+}
+
+void add_gradient_groups(const Placement& placement, const Router& router, TrafficMap& traffic) {
+  traffic.runs = layer_runs(placement);
+  for (std::size_t run = 0; run < traffic.runs.size(); ++run) {
+    const std::vector<int>& cells = traffic.runs[run].cells;
+    if (cells.size() < 2) continue;
+    const std::size_t tensor = placement.cells[cells.front()].members.size();
+    for (std::size_t rank = 0; rank < tensor; ++rank) {
+      std::vector<DeviceId> members;
+      for (const int cell : cells) members.push_back(placement.cells[cell].members[rank]);
+      traffic.all.push_back(ring_of(CommunicatorKind::gradients, std::move(members), cells, router));
+      traffic.all.back().run = int(run);
+    }
+  }
+}
+
+/// First and last stage of a pipeline each hold a shared table and add their gradients up, rank by rank.
+void add_tied_tables(const Placement& placement, const Router& router, TrafficMap& traffic) {
+  const Module& module = *placement.module;
+  const bool tied = std::ranges::any_of(module.layers, [](const Layer& layer) { return !layer.tied_to.empty(); });
+  if (!tied) return;
+  for (std::size_t i = 0; i < placement.cells.size(); ++i) {
+    const StageRole& role = placement.role(int(i));
+    if (role.position != 0 || role.stages == 1) continue;
+    const int last = placement.first_cell[placement.role_at(role.pipeline, role.stages - 1)] + placement.cells[i].data_rank;
+    const auto &first_members = placement.cells[i].members, &last_members = placement.cells[last].members;
+    const std::size_t ranks = std::max(first_members.size(), last_members.size());
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      traffic.all.push_back(ring_of(CommunicatorKind::tied_embedding,
+                                    {first_members[rank * first_members.size() / ranks], last_members[rank * last_members.size() / ranks]},
+                                    {int(i), last}, router));
+  }
+}
+
+}  // namespace
+
+CollectiveShape Communicator::shape(CollectiveKind kind_of_collective) const {
+  CollectiveShape shape;
+  shape.kind = kind_of_collective;
+  shape.members = static_cast<int>(members.size());
+  shape.hops = kind_of_collective == CollectiveKind::send ? 1 : hops;
+  shape.rings = rings;
+  shape.hop_latency = hop_latency;
+  return shape;
+}
+
+TrafficMap traffic_of(const Placement& placement, const Router& router) {
+  TrafficMap traffic;
+  add_tensor_groups(placement, router, traffic);
+  add_transfers(placement, router, traffic);
+  add_gradient_groups(placement, router, traffic);
+  add_tied_tables(placement, router, traffic);
+  return traffic;
+}
+
+}  // namespace trainyard

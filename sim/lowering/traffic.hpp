@@ -1,0 +1,45 @@
+// Who talks to whom, over which links: every communicator of a placement, before any time is known.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "sim/cost/collective_time.hpp"
+#include "sim/lowering/placement.hpp"
+#include "sim/routing/router.hpp"
+
+namespace trainyard {
+
+enum class CommunicatorKind { tensor, forward_transfer, backward_transfer, gradients, tied_embedding };
+
+/// Layers whose gradients the same cells hold: they are synchronised together, in buckets.
+struct LayerRun {
+  std::vector<LayerId> layers;           ///< neighbours in the model, in its order
+  std::vector<int> cells;                ///< holders
+};
+
+/// A group of devices that exchange data, with the links that one exchange uses at once.
+struct Communicator {
+  CommunicatorKind kind = CommunicatorKind::tensor;
+  std::vector<DeviceId> members;         ///< transfers: senders, then receivers
+  std::vector<int> cells;                ///< cells concerned; transfers: sender, receiver
+  int run = -1;                          ///< gradients: index of its LayerRun
+  int pairs = 1;                         ///< transfers: device pairs that send at once
+  std::vector<std::pair<LinkId, int>> links;
+  int rings = 1, hops = 2;
+  Seconds hop_latency{};
+  TransportId transport{};
+  /// For collective_cost(); the rate must be set from the capacities.
+  [[nodiscard]] CollectiveShape shape(CollectiveKind kind_of_collective) const;
+};
+
+struct TrafficMap {
+  std::vector<LayerRun> runs;            ///< in the model's order
+  std::vector<Communicator> all;
+};
+
+/// Tensor groups (size above 1), transfers between neighbouring stages in both directions, gradient groups (one a layer run
+/// and tensor rank, above one holder), and the reduction of a table that first and last stage share.
+[[nodiscard]] TrafficMap traffic_of(const Placement& placement, const Router& router);
+
+}  // namespace trainyard
