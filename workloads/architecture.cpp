@@ -71,7 +71,8 @@ Architecture family_defaults(const std::string& family) {
 
 void complete(Architecture& architecture) {
   if (architecture.kv_heads == 0) architecture.kv_heads = architecture.heads;
-  if (architecture.head_size == 0 && architecture.heads > 0) architecture.head_size = architecture.hidden / architecture.heads;
+  if (architecture.head_size == 0 && architecture.heads > 0)
+    architecture.head_size = architecture.hidden / architecture.heads;
   if (architecture.ffn == 0 && !architecture.gated) architecture.ffn = 4 * architecture.hidden;
 }
 
@@ -83,8 +84,8 @@ double padded_vocabulary(const Architecture& architecture) {
 
 std::string describe(const Architecture& a) {
   const std::string shared = a.kv_heads == a.heads ? "" : fmt::format(" ({:.0f} for K and V)", a.kv_heads);
-  return fmt::format("{:.0f} layers, hidden {}, {:.0f} heads{}, vocabulary {}", a.layers, grouped(a.hidden), a.heads, shared,
-                     grouped(a.vocabulary));
+  return fmt::format("{:.0f} layers, hidden {}, {:.0f} heads{}, vocabulary {}", a.layers, grouped(a.hidden), a.heads,
+                     shared, grouped(a.vocabulary));
 }
 
 std::string parameters_text(double parameters) {

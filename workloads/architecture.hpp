@@ -13,14 +13,14 @@ enum class Biases { none, qkv, attention, all };
 
 /// Sizes are counts of elements. Field names are the keys of a model that is written out.
 struct Architecture {
-  std::string family = "gpt";            ///< whose defaults were used: "gpt" or "llama"
+  std::string family = "gpt";  ///< whose defaults were used: "gpt" or "llama"
   double layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_size = 0;
-  double ffn = 0;                        ///< width of the MLP (of each half when gated)
-  double vocabulary = 0;                 ///< tokens, unpadded
-  double max_positions = 0;              ///< rows of the table of learned positions; 0: none
-  bool gated = false;                    ///< the MLP multiplies by a second projection (SwiGLU and alike)
-  bool tied = true;                      ///< head and embedding share one table
-  bool qk_norm = false;                  ///< each head of Q and K is normalised
+  double ffn = 0;            ///< width of the MLP (of each half when gated)
+  double vocabulary = 0;     ///< tokens, unpadded
+  double max_positions = 0;  ///< rows of the table of learned positions; 0: none
+  bool gated = false;        ///< the MLP multiplies by a second projection (SwiGLU and alike)
+  bool tied = true;          ///< head and embedding share one table
+  bool qk_norm = false;      ///< each head of Q and K is normalised
   Positions positions = Positions::learned;
   Norm norm = Norm::layer;
   Biases biases = Biases::all;

@@ -41,7 +41,8 @@ std::vector<CatalogueModel> read_models() {
     const View entry = View(root)[name];
     const std::optional<Architecture> architecture = read_architecture(entry, diagnostics);
     require(architecture.has_value(), diagnostics.text());
-    result.push_back({name, entry["source"].text(), *architecture, entry["parameters"].number(), entry["rounding"].number()});
+    result.push_back(
+        {name, entry["source"].text(), *architecture, entry["parameters"].number(), entry["rounding"].number()});
   }
   return result;
 }
@@ -71,7 +72,8 @@ const std::vector<CatalogueModel>& catalogue_models() {
 
 const CatalogueModel* find_model(const std::string& name) {
   const auto& all = catalogue_models();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const CatalogueModel& model) { return model.name == name; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const CatalogueModel& model) { return model.name == name; });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -79,7 +81,8 @@ std::vector<ModelEntry> model_catalogue() {
   std::vector<ModelEntry> result;
   for (const CatalogueModel& model : catalogue_models()) {
     const double parameters = parameter_count(build_module(model.architecture, {}));
-    result.push_back({model.name, fmt::format("{}, {} parameters", describe(model.architecture), parameters_text(parameters)),
+    result.push_back({model.name,
+                      fmt::format("{}, {} parameters", describe(model.architecture), parameters_text(parameters)),
                       model.source, parameters});
   }
   return result;

@@ -16,7 +16,7 @@ struct CatalogueModel {
   std::string name, source;
   Architecture architecture;
   double published_parameters = 0;
-  double rounding = 0;                   ///< unit of the last digit that was published
+  double rounding = 0;  ///< unit of the last digit that was published
 };
 
 /// In file order; read once. A mistake in a catalogue file is an InternalError.

@@ -45,7 +45,8 @@ class DecoderLayer {
     add(std::move(op), TensorCut::heads, TensorCut::heads);
   }
 
-  /// Q, K and V as attention reads them are kept here and not by attention itself, for they stay under selective recompute.
+  /// Q, K and V as attention reads them are kept here and not by attention itself, for they stay under selective
+  /// recompute.
   void query_key_value() {
     const char* name = a_.positions == Positions::rotary ? "rope" : "qkv_split";
     Operator op = memory_bound(name, "attention", qkv_traffic(a_, software_), a_.qkv_width(), context_);
@@ -81,7 +82,8 @@ class DecoderLayer {
     add_core(batched_product("context", a_.head_size, context_.sequence_length, per_token(e_ * a_.query_width())));
   }
 
-  /// A product for each head: m = tokens, n and k as given, batch = heads. Reads and writes the scores and two of Q, K, V, output.
+  /// A product for each head: m = tokens, n and k as given, batch = heads. Reads and writes the scores and two of Q, K,
+  /// V, output.
   Operator batched_product(const char* name, double n, double k, Cost<Bytes> output) const {
     Operator op;
     op.name = name;
@@ -116,7 +118,8 @@ class DecoderLayer {
   }
 
   void row_bias_gradient(const char* name, const char* group) {
-    add(memory_bound(name, group, row_bias_traffic(a_), a_.hidden, context_), TensorCut::replicated, TensorCut::replicated);
+    add(memory_bound(name, group, row_bias_traffic(a_), a_.hidden, context_), TensorCut::replicated,
+        TensorCut::replicated);
   }
 
   void residual(const char* name, const char* group) {

@@ -8,7 +8,8 @@
 namespace trainyard {
 namespace {
 
-SourcePlace place_at(const std::shared_ptr<const SourceFile>& file, const std::string& text, std::size_t offset, std::string path) {
+SourcePlace place_at(const std::shared_ptr<const SourceFile>& file, const std::string& text, std::size_t offset,
+                     std::string path) {
   offset = std::min(offset, text.size());
   const auto end = text.begin() + static_cast<std::ptrdiff_t>(offset);
   const auto line = std::count(text.begin(), end, '\n');
@@ -77,7 +78,8 @@ bool any_key_contains(const nlohmann::json& value, std::string_view part) {
 
 }  // namespace
 
-std::optional<JsonDocument> JsonDocument::parse(const std::string& text, const std::string& file_name, Diagnostics& diagnostics) {
+std::optional<JsonDocument> JsonDocument::parse(const std::string& text, const std::string& file_name,
+                                                Diagnostics& diagnostics) {
   JsonDocument document;
   document.text_ = text;
   document.file_ = source_file(text, file_name);
@@ -85,7 +87,8 @@ std::optional<JsonDocument> JsonDocument::parse(const std::string& text, const s
     document.root_ = nlohmann::json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
     const std::size_t offset = error.byte > 0 ? error.byte - 1 : 0;
-    diagnostics.add(place_at(document.file_, text, offset, ""), fmt::format("not valid JSON: {}", reason(error.what())));
+    diagnostics.add(place_at(document.file_, text, offset, ""),
+                    fmt::format("not valid JSON: {}", reason(error.what())));
     return std::nullopt;
   }
   if (document.root_.is_object()) return document;

@@ -55,12 +55,14 @@ class ConfigReader {
     if (json_.mentions("mamba")) return refuse("architectures", "state-space layers are"), nullptr;
     if (json_.mentions("nextn")) return refuse("architectures", "multi-token prediction is"), nullptr;
     if (name_ == "GPT2LMHeadModel") return &kGpt2;
-    for (const char* known : {"LlamaForCausalLM", "MistralForCausalLM", "Phi3ForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"})
+    for (const char* known :
+         {"LlamaForCausalLM", "MistralForCausalLM", "Phi3ForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"})
       if (name_ == known) return &kHuggingFace;
     if (!name_.empty()) return refuse("architectures", "this architecture is"), nullptr;
     if (json_.has("dim")) return &kMeta;
     if (json_.has("n_embd")) return &kGpt2;
-    diagnostics_.add(json_.place("architectures"), "neither `architectures` nor the keys of a known layout (n_embd, dim)");
+    diagnostics_.add(json_.place("architectures"),
+                     "neither `architectures` nor the keys of a known layout (n_embd, dim)");
     return nullptr;
   }
 
@@ -111,7 +113,8 @@ class ConfigReader {
     if (!json_.boolean("use_sliding_window", true, diagnostics_)) return;
     const double window = json_.number("sliding_window", 0, diagnostics_);
     const double positions = json_.number("max_position_embeddings", 0, diagnostics_);
-    if (window > 0 && (positions == 0 || window < positions)) refuse("sliding_window", "a sliding window of attention is");
+    if (window > 0 && (positions == 0 || window < positions))
+      refuse("sliding_window", "a sliding window of attention is");
   }
 
   void contradictions(const Layout& layout, const Architecture& a) {
@@ -137,7 +140,8 @@ class ConfigReader {
 
 }  // namespace
 
-std::optional<Architecture> read_model_config(const std::string& text, const std::string& file_name, Diagnostics& diagnostics) {
+std::optional<Architecture> read_model_config(const std::string& text, const std::string& file_name,
+                                              Diagnostics& diagnostics) {
   const std::optional<JsonDocument> json = JsonDocument::parse(text, file_name, diagnostics);
   if (!json) return std::nullopt;
   return ConfigReader(*json, diagnostics).run();

@@ -55,7 +55,8 @@ bool has_all_required(const View& model, bool gated, Diagnostics& diagnostics) {
   for (const char* key : {"layers", "hidden", "heads", "vocabulary"})
     if (!model[key]) missing.emplace_back(key);
   if (gated && !model["ffn"]) missing.emplace_back("ffn");
-  for (const std::string& key : missing) diagnostics.add(model.place(), fmt::format("a model that is written out needs `{}`", key));
+  for (const std::string& key : missing)
+    diagnostics.add(model.place(), fmt::format("a model that is written out needs `{}`", key));
   return missing.empty();
 }
 
@@ -64,11 +65,13 @@ bool has_all_required(const View& model, bool gated, Diagnostics& diagnostics) {
 std::vector<SchemaField> architecture_fields() {
   std::vector<SchemaField> fields;
   fields.push_back(schema::optional("family", schema::choice({"gpt", "llama"}, "whose defaults hold"), "gpt"));
-  for (const SizeKey& size : kSizes) fields.push_back(schema::optional(size.name, schema::integer(between(1, size.highest), size.help)));
+  for (const SizeKey& size : kSizes)
+    fields.push_back(schema::optional(size.name, schema::integer(between(1, size.highest), size.help)));
   for (const FlagKey& flag : kFlags) fields.push_back(schema::optional(flag.name, schema::boolean(flag.help)));
   fields.push_back(schema::optional("positions", schema::choice({"learned", "rotary"}, "how positions enter")));
   fields.push_back(schema::optional("norm", schema::choice({"layer", "rms"}, "LayerNorm or RMSNorm")));
-  fields.push_back(schema::optional("biases", schema::choice({"none", "qkv", "attention", "all"}, "linear layers with a bias")));
+  fields.push_back(
+      schema::optional("biases", schema::choice({"none", "qkv", "attention", "all"}, "linear layers with a bias")));
   return fields;
 }
 

@@ -68,7 +68,8 @@ Module build_module(const Architecture& a, const OperatorContext& context) {
   module.vocabulary = padded_vocabulary(a);
   module.types = {embedding_layer(a, context), decoder_layer(a, context), head_layer(a, context)};
   module.layers.push_back({"embedding", id_at<LayerTypeId>(0), {}, {}});
-  for (int i = 0; i < static_cast<int>(a.layers); ++i) module.layers.push_back({fmt::format("{}", i), id_at<LayerTypeId>(1), {}, {}});
+  for (int i = 0; i < static_cast<int>(a.layers); ++i)
+    module.layers.push_back({fmt::format("{}", i), id_at<LayerTypeId>(1), {}, {}});
   module.layers.push_back({"head", id_at<LayerTypeId>(2), {}, {}});
   if (a.tied) module.layers.back().tied_to = {id_at<LayerId>(0)};
   return module;

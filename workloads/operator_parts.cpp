@@ -5,7 +5,8 @@
 namespace trainyard {
 namespace {
 
-/// An RMSNorm made of elementary kernels keeps fp32 copies of its input (fitted 8 bytes an element; counting gives 6 to 8).
+/// An RMSNorm made of elementary kernels keeps fp32 copies of its input (fitted 8 bytes an element; counting gives 6 to
+/// 8).
 constexpr double kEagerNormCopies = 8;
 
 }  // namespace
@@ -15,7 +16,8 @@ double element_bytes(const OperatorContext& context) { return element_size(conte
 Cost<Bytes> per_token(double bytes) { return {Bytes(0), Bytes(bytes), Bytes(0)}; }
 Cost<Bytes> per_score(double bytes) { return {Bytes(0), Bytes(0), Bytes(bytes)}; }
 
-Operator product(std::string name, std::string group, double from, double to, bool bias, const OperatorContext& context) {
+Operator product(std::string name, std::string group, double from, double to, bool bias,
+                 const OperatorContext& context) {
   Operator op;
   op.name = std::move(name);
   op.group = std::move(group);

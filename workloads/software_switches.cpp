@@ -15,8 +15,10 @@ constexpr Switch kSwitches[] = {
     {"fused_rope", &Software::fused_rope, "rotary positions are one kernel"},
     {"fused_activation", &Software::fused_activation, "the MLP's activation, bias and dropout are fused"},
     {"dropout", &Software::dropout, "dropout is on, and its masks are kept"},
-    {"sequence_parallel", &Software::sequence_parallel, "norms and residuals are cut along the sequence where tensor > 1"},
-    {"pipeline_scatter_gather", &Software::pipeline_scatter_gather, "a stage sends its share of the tensor and gathers"},
+    {"sequence_parallel", &Software::sequence_parallel,
+     "norms and residuals are cut along the sequence where tensor > 1"},
+    {"pipeline_scatter_gather", &Software::pipeline_scatter_gather,
+     "a stage sends its share of the tensor and gathers"},
     {"overlap_pipeline", &Software::overlap_pipeline, "a stage computes while its last output is sent"},
     {"overlap_gradient_reduce", &Software::overlap_gradient_reduce, "gradients are reduced beside the backward pass"},
     {"overlap_weight_gather", &Software::overlap_weight_gather, "weights are gathered beside the next forward pass"},
@@ -39,7 +41,8 @@ std::vector<SchemaField> software_switch_fields() {
       schema::optional("loss", schema::choice(kLoss, "how the loss handles the logits"))};
   for (const Switch& it : kSwitches) fields.push_back(schema::optional(it.name, schema::boolean(it.help)));
   fields.push_back(schema::optional("gradient_type", schema::choice(kGradientTypes, "type of the gradients kept")));
-  fields.push_back(schema::optional("gradient_reduce_type", schema::choice(kGradientTypes, "type of the gradients on the wire")));
+  fields.push_back(
+      schema::optional("gradient_reduce_type", schema::choice(kGradientTypes, "type of the gradients on the wire")));
   return fields;
 }
 
@@ -49,7 +52,8 @@ Software with_switches(Software software, const ConfigValue& map) {
   if (const View kernel = view["loss"]) software.loss = loss_kernel_from(kernel.text()).value();
   for (const Switch& it : kSwitches) software.*it.member = view[it.name].boolean_or(software.*it.member);
   if (const View type = view["gradient_type"]) software.gradient_type = data_type_from(type.text()).value();
-  if (const View type = view["gradient_reduce_type"]) software.gradient_reduce_type = data_type_from(type.text()).value();
+  if (const View type = view["gradient_reduce_type"])
+    software.gradient_reduce_type = data_type_from(type.text()).value();
   return software;
 }
 

@@ -46,9 +46,12 @@ TokenTraffic loss_traffic(LossKernel kernel) {
 
 double loss_saved(LossKernel kernel) {
   switch (kernel) {
-    case LossKernel::eager: return 14;
-    case LossKernel::vocab_parallel: return 6;
-    case LossKernel::vocab_parallel_fused: return 10;
+    case LossKernel::eager:
+      return 14;
+    case LossKernel::vocab_parallel:
+      return 6;
+    case LossKernel::vocab_parallel_fused:
+      return 10;
   }
   return 0;
 }

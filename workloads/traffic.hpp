@@ -11,11 +11,11 @@ struct TokenTraffic {
   double forward = 0, backward = 0;
 };
 
-/// The coefficients are those of a fit against published step times of three kinds of layer (per token, h hidden, F MLP width,
-/// H width of Q, h' width of Q and K), distributed over the operators so that their sums are:
-///   Megatron fused, GPT:  22h + 4F + 12H forward, 34h + 4h + 6F + 18H + 2(3H + F) backward (20h forward without dropout)
-///   fused Llama:          20h + 6F + 10h' forward, 34h + 10F + 10h' backward
-///   eager Llama:          88h (20h with a fused norm) + 10F + 50h' forward, 134h (30h) + 16F + 60h' backward
+/// The coefficients are those of a fit against published step times of three kinds of layer (per token, h hidden, F MLP
+/// width, H width of Q, h' width of Q and K), distributed over the operators so that their sums are:
+///   Megatron fused, GPT:  22h + 4F + 12H forward, 34h + 4h + 6F + 18H + 2(3H + F) backward (20h forward without
+///   dropout) fused Llama:          20h + 6F + 10h' forward, 34h + 10F + 10h' backward eager Llama:          88h (20h
+///   with a fused norm) + 10F + 50h' forward, 134h (30h) + 16F + 60h' backward
 /// What no fit covers (the plain MLP's activation in eager mode) is counted: one read and one write for each kernel.
 [[nodiscard]] TokenTraffic norm_traffic(const Architecture& a, const Software& software);
 /// Bias, dropout and addition after attention or the MLP.

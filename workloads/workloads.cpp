@@ -25,22 +25,25 @@ constexpr std::array kReserved{"data", "routing", "trace", "profile", "format"};
 Schema model_schema() {
   std::vector<SchemaField> fields = architecture_fields();
   fields.insert(fields.begin(), schema::optional("config", schema::text("config.json, or Meta's params.json")));
-  return schema::one_of({schema::text("catalogue name"), schema::object(std::move(fields), "a file, or the sizes written out")},
-                        "the model");
+  return schema::one_of(
+      {schema::text("catalogue name"), schema::object(std::move(fields), "a file, or the sizes written out")},
+      "the model");
 }
 
 Schema software_schema() {
   std::vector<SchemaField> fields = software_switch_fields();
   fields.insert(fields.begin(), schema::required("preset", schema::text("preset to start from")));
-  return schema::one_of({schema::text("preset"), schema::object(std::move(fields), "a preset and what differs from it")},
-                        "what the training software fuses and overlaps");
+  return schema::one_of(
+      {schema::text("preset"), schema::object(std::move(fields), "a preset and what differs from it")},
+      "what the training software fuses and overlaps");
 }
 
 Schema convergence_schema() {
-  return schema::object({schema::required("steps", schema::number(above(0, 1e12), "steps to the target with a large batch")),
-                         schema::optional("critical_batch", schema::number(between(0, 1e12), "sequences"), "0"),
-                         schema::optional("multiplier", schema::number(above(0, 1e6), "factor on the steps"), "1")},
-                        "steps to the target: multiplier x steps x (1 + critical_batch / global_batch)");
+  return schema::object(
+      {schema::required("steps", schema::number(above(0, 1e12), "steps to the target with a large batch")),
+       schema::optional("critical_batch", schema::number(between(0, 1e12), "sequences"), "0"),
+       schema::optional("multiplier", schema::number(above(0, 1e6), "factor on the steps"), "1")},
+      "steps to the target: multiplier x steps x (1 + critical_batch / global_batch)");
 }
 
 /// One section being read; every mistake is collected.
@@ -106,14 +109,15 @@ class WorkloadBuilder {
     gradient_types(value);
   }
 
-  /// A 16-bit gradient type of a preset holds for training in that type: in any other precision such software keeps fp32
-  /// (Megatron-LM 2.x forces it for bf16). Asked for by name, the contradiction is a mistake.
+  /// A 16-bit gradient type of a preset holds for training in that type: in any other precision such software keeps
+  /// fp32 (Megatron-LM 2.x forces it for bf16). Asked for by name, the contradiction is a mistake.
   void gradient_types(const View& value) {
     const bool is_map = value && value.is_map();
     const auto settle = [&](const char* key, DataType& type) {
       if (type == DataType::fp32 || type == result_.precision) return;
       if (is_map && value[key])
-        diagnostics_.add(value[key].place(), fmt::format("gradients in {} do not go with precision {}", name(type), name(result_.precision)));
+        diagnostics_.add(value[key].place(), fmt::format("gradients in {} do not go with precision {}", name(type),
+                                                         name(result_.precision)));
       type = DataType::fp32;
     };
     settle("gradient_type", result_.software.gradient_type);
@@ -161,8 +165,9 @@ class WorkloadBuilder {
   bool positions_suffice(const Architecture& a) {
     const double q = result_.data.sequence_length;
     if (a.positions == Positions::rotary || q <= a.max_positions) return true;
-    diagnostics_.add(section_["sequence_length"] ? section_["sequence_length"].place() : section_.place(),
-                     fmt::format("{:.0f} tokens, but {} has learned positions for {:.0f}", q, result_.model, a.max_positions));
+    diagnostics_.add(
+        section_["sequence_length"] ? section_["sequence_length"].place() : section_.place(),
+        fmt::format("{:.0f} tokens, but {} has learned positions for {:.0f}", q, result_.model, a.max_positions));
     return false;
   }
 
@@ -187,11 +192,14 @@ Schema workload_schema() {
       schema::optional("model", model_schema()),
       schema::optional("sequence_length", schema::integer(between(1, 1 << 24), "tokens of a sequence")),
       schema::optional("global_batch", schema::integer(between(1, 1 << 28), "sequences a step")),
-      schema::optional("precision", schema::choice({"fp16", "bf16", "fp32", "fp8", "fp4"}, "type of weights and activations"),
+      schema::optional("precision",
+                       schema::choice({"fp16", "bf16", "fp32", "fp8", "fp4"}, "type of weights and activations"),
                        kDefaultPrecision),
-      schema::optional("optimizer", schema::choice({"adam", "sgd", "adafactor", "lion", "muon"}, "the optimizer"), "adam"),
+      schema::optional("optimizer", schema::choice({"adam", "sgd", "adafactor", "lion", "muon"}, "the optimizer"),
+                       "adam"),
       schema::optional("software", software_schema(), kDefaultSoftware),
-      schema::optional("method", schema::choice({"backprop", "zeroth_order", "lora"}, "how weights are updated"), "backprop"),
+      schema::optional("method", schema::choice({"backprop", "zeroth_order", "lora"}, "how weights are updated"),
+                       "backprop"),
       schema::optional("convergence", convergence_schema())};
   for (const char* key : kReserved) fields.push_back(schema::optional(key, schema::any("reserved; not simulated yet")));
   return schema::object(std::move(fields), "what is trained: model, data and training software");

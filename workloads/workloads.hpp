@@ -1,4 +1,5 @@
-// YAML `workload:` -> Workload: models as operators, from the catalogue, a config.json in Hugging Face's layout, or written out.
+// YAML `workload:` -> Workload: models as operators, from the catalogue, a config.json in Hugging Face's layout, or
+// written out.
 #pragma once
 
 #include <string>
@@ -13,12 +14,14 @@ namespace trainyard {
 /// Of the `workload:` section.
 [[nodiscard]] Schema workload_schema();
 
-/// Builds the workload that a section (already checked against workload_schema()) describes; mistakes go to `diagnostics`.
-[[nodiscard]] Workload build_workload(const ConfigValue& section, const std::string& directory, Diagnostics& diagnostics);
+/// Builds the workload that a section (already checked against workload_schema()) describes; mistakes go to
+/// `diagnostics`.
+[[nodiscard]] Workload build_workload(const ConfigValue& section, const std::string& directory,
+                                      Diagnostics& diagnostics);
 
 struct ModelEntry {
   std::string name;
-  std::string summary;                   ///< layers, hidden, heads, vocabulary, parameters
+  std::string summary;  ///< layers, hidden, heads, vocabulary, parameters
   std::string source;
   double parameters = 0;
 };

@@ -15,7 +15,8 @@ TEST_CASE("Each model has the published count of parameters, to 0.5 % or to the 
   for (const CatalogueModel& model : catalogue_models()) {
     INFO(model.name);
     const double counted = parameter_count(build_module(model.architecture, {}));
-    CHECK(std::abs(counted - model.published_parameters) <= std::max(0.005 * model.published_parameters, model.rounding / 2));
+    CHECK(std::abs(counted - model.published_parameters) <=
+          std::max(0.005 * model.published_parameters, model.rounding / 2));
     CHECK_FALSE(model.source.empty());
   }
 }
@@ -37,7 +38,8 @@ TEST_CASE("The catalogue lists every model once, with a summary") {
   CHECK(names.size() == catalogue_models().size());
   CHECK(find_model("no-such-model") == nullptr);
   const auto entries = model_catalogue();
-  const auto llama = std::find_if(entries.begin(), entries.end(), [](const ModelEntry& e) { return e.name == "llama-3-8b"; });
+  const auto llama =
+      std::find_if(entries.begin(), entries.end(), [](const ModelEntry& e) { return e.name == "llama-3-8b"; });
   CHECK(llama->summary == "32 layers, hidden 4,096, 32 heads (8 for K and V), vocabulary 128,256, 8.03 B parameters");
 }
 

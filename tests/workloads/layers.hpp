@@ -19,7 +19,8 @@ inline double per_token_sum(const LayerType& layer, Cost<Bytes> Operator::*amoun
                             TensorCut Operator::*of = &Operator::cut) {
   double sum = 0;
   for (const Operator& op : layer.operators)
-    if (op.*of == cut && op.kind == OperatorClass::memory_bound && !op.core_attention) sum += (op.*amount).per_token.value;
+    if (op.*of == cut && op.kind == OperatorClass::memory_bound && !op.core_attention)
+      sum += (op.*amount).per_token.value;
   return sum;
 }
 

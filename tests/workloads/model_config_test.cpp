@@ -1,4 +1,6 @@
 // config.json in Hugging Face's layout, params.json in Meta's: what loads, and what is refused in which words.
+#include "workloads/model_config.hpp"
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -6,7 +8,6 @@
 #include <sstream>
 
 #include "sim/model/workload.hpp"
-#include "workloads/model_config.hpp"
 #include "workloads/operators.hpp"
 
 namespace trainyard {
@@ -32,39 +33,51 @@ const std::string kLlama = R"("architectures": ["LlamaForCausalLM"], "num_hidden
 
 TEST_CASE("A Llama, a Qwen3 with norms of Q and K, a Qwen2 with biases, and GPT-2 load") {
   CHECK(parameters_of("{" + kLlama + "}") == 8030261248.0);
-  CHECK(parameters_of(R"({"architectures": ["Qwen3ForCausalLM"], "num_hidden_layers": 64, "hidden_size": 5120, "head_dim": 128,
-    "num_attention_heads": 64, "num_key_value_heads": 8, "intermediate_size": 25600, "vocab_size": 151936})") == 32762123264.0);
-  CHECK(parameters_of(R"({"architectures": ["Qwen2ForCausalLM"], "num_hidden_layers": 28, "hidden_size": 3584, "num_attention_heads": 28,
-    "num_key_value_heads": 4, "intermediate_size": 18944, "vocab_size": 152064, "use_sliding_window": false})") == 7615616512.0);
-  CHECK(parameters_of(R"({"architectures": ["GPT2LMHeadModel"], "n_layer": 12, "n_embd": 768, "n_head": 12, "n_inner": null,
+  CHECK(parameters_of(
+            R"({"architectures": ["Qwen3ForCausalLM"], "num_hidden_layers": 64, "hidden_size": 5120, "head_dim": 128,
+    "num_attention_heads": 64, "num_key_value_heads": 8, "intermediate_size": 25600, "vocab_size": 151936})") ==
+        32762123264.0);
+  CHECK(
+      parameters_of(
+          R"({"architectures": ["Qwen2ForCausalLM"], "num_hidden_layers": 28, "hidden_size": 3584, "num_attention_heads": 28,
+    "num_key_value_heads": 4, "intermediate_size": 18944, "vocab_size": 152064, "use_sliding_window": false})") ==
+      7615616512.0);
+  CHECK(parameters_of(
+            R"({"architectures": ["GPT2LMHeadModel"], "n_layer": 12, "n_embd": 768, "n_head": 12, "n_inner": null,
     "n_positions": 1024, "vocab_size": 50257})") == 124439808.0 + (50304 - 50257) * 768);
 }
 
 TEST_CASE("Meta's params.json: the MLP's width follows from multiple_of and ffn_dim_multiplier") {
-  CHECK(parameters_of(R"({"dim": 4096, "n_layers": 32, "n_heads": 32, "multiple_of": 256, "vocab_size": 32000})") == 6738415616.0);
+  CHECK(parameters_of(R"({"dim": 4096, "n_layers": 32, "n_heads": 32, "multiple_of": 256, "vocab_size": 32000})") ==
+        6738415616.0);
   CHECK(parameters_of(R"({"dim": 8192, "n_layers": 80, "n_heads": 64, "n_kv_heads": 8, "multiple_of": 4096,
     "ffn_dim_multiplier": 1.3, "vocab_size": 32000})") == 68976648192.0);
 }
 
 TEST_CASE("JSON mistakes are named with line and column") {
   CHECK(error_of("{\n  \"hidden_size\": 12,,\n}") ==
-        "config.json:2:21: not valid JSON: syntax error while parsing object key - unexpected ','; expected string literal\n"
+        "config.json:2:21: not valid JSON: syntax error while parsing object key - unexpected ','; expected string "
+        "literal\n"
         "    \"hidden_size\": 12,,\n"
         "                      ^");
   CHECK(error_of("[1]") == "config.json:1:1: expected a JSON object, got array\n  [1]\n  ^");
   CHECK(error_of("") ==
-        "config.json:1:1: not valid JSON: syntax error while parsing value - unexpected end of input; expected '[', '{', or a literal");
+        "config.json:1:1: not valid JSON: syntax error while parsing value - unexpected end of input; expected '[', "
+        "'{', or a literal");
 }
 
 TEST_CASE("Missing keys and wrong types") {
-  CHECK(error_of(R"({"architectures": ["LlamaForCausalLM"], "num_hidden_layers": 2, "hidden_size": 8, "num_attention_heads": 2,)"
-                 R"( "vocab_size": 9})")
-            .find("config.json:1:1: `intermediate_size` is missing") == 0);
+  CHECK(
+      error_of(
+          R"({"architectures": ["LlamaForCausalLM"], "num_hidden_layers": 2, "hidden_size": 8, "num_attention_heads": 2,)"
+          R"( "vocab_size": 9})")
+          .find("config.json:1:1: `intermediate_size` is missing") == 0);
   CHECK(error_of("{" + kLlama + ",\n \"head_dim\": \"wide\"}") ==
         "config.json:3:2: head_dim: expected a number, got \"wide\"\n   \"head_dim\": \"wide\"}\n   ^");
   CHECK(error_of("{" + kLlama + ",\n \"tie_word_embeddings\": 1}") ==
         "config.json:3:2: tie_word_embeddings: expected true or false, got 1\n   \"tie_word_embeddings\": 1}\n   ^");
-  CHECK(error_of("{}").find("config.json:1:1: neither `architectures` nor the keys of a known layout (n_embd, dim)") == 0);
+  CHECK(error_of("{}").find("config.json:1:1: neither `architectures` nor the keys of a known layout (n_embd, dim)") ==
+        0);
 }
 
 TEST_CASE("Absurd sizes") {
@@ -78,7 +91,7 @@ TEST_CASE("Absurd sizes") {
   CHECK(gpt(R"("n_layer": 1.5, "n_embd": 8, "n_head": 2, "vocab_size": -1)")
             .find("config.json:2:1: n_layer: layers must be a whole number from 1 to 10000, got 1.5") == 0);
   CHECK(error_of("{\"dim\": 8, \"n_layers\": 1, \"n_heads\": 4, \"n_kv_heads\": 3, \"vocab_size\": 9}")
-            .find("config.json:1:40: n_kv_heads: 3 kv_heads do not divide 4 heads") == 0);
+            .find("config.json:1:41: n_kv_heads: 3 kv_heads do not divide 4 heads") == 0);
 }
 
 TEST_CASE("Another mathematics is refused by name") {
@@ -87,7 +100,8 @@ TEST_CASE("Another mathematics is refused by name") {
     return text.substr(0, text.find('\n'));
   };
   const std::string at = "config.json:1:2: architectures: ";
-  CHECK(refused("MixtralForCausalLM", ", \"num_local_experts\": 8") == at + "MixtralForCausalLM: mixture of experts is not simulated yet");
+  CHECK(refused("MixtralForCausalLM", ", \"num_local_experts\": 8") ==
+        at + "MixtralForCausalLM: mixture of experts is not simulated yet");
   CHECK(refused("LlavaForConditionalGeneration", ", \"vision_config\": {}") ==
         at + "LlavaForConditionalGeneration: images are not simulated yet");
   CHECK(refused("DeciLMForCausalLM") == at + "DeciLMForCausalLM: this architecture is not simulated yet");
@@ -98,7 +112,8 @@ TEST_CASE("Another mathematics is refused by name") {
 }
 
 TEST_CASE("An architecture's name cannot command the terminal") {
-  CHECK(error_of("{\"architectures\": [\"A\\u001b[31mB\"]}").find("A31mB: this architecture is not simulated yet") != std::string::npos);
+  CHECK(error_of("{\"architectures\": [\"A\\u001b[31mB\"]}").find("A31mB: this architecture is not simulated yet") !=
+        std::string::npos);
 }
 
 /// Published counts of models whose configurations may stand in ../shared.

@@ -44,7 +44,8 @@ TEST_CASE("FLOPs of a Llama are 6 a weight of its products and 12 l H q") {
   const Module module = build_module(a, context_of("megatron-core-2024", q));
   const double norms = (2 * a.layers + 1) * a.hidden, table = padded_vocabulary(a) * a.hidden;
   const double products = parameter_count(module) - norms - table;
-  CHECK(flops_per_sequence(module, q) == Approx(q * (6 * products + 12 * a.layers * a.query_width() * q)).epsilon(1e-14));
+  CHECK(flops_per_sequence(module, q) ==
+        Approx(q * (6 * products + 12 * a.layers * a.query_width() * q)).epsilon(1e-14));
 }
 
 TEST_CASE("Attention kernels differ in bytes, never in model FLOPs") {

@@ -11,7 +11,7 @@ namespace {
 
 struct Outcome {
   Workload workload;
-  std::string error;   ///< the first line of each mistake
+  std::string error;  ///< the first line of each mistake
 };
 
 /// Reads a section; for the messages, without source lines and carets.
@@ -56,22 +56,25 @@ TEST_CASE("A catalogue model with the defaults") {
 }
 
 TEST_CASE("A model written out equals its catalogue entry") {
-  const Outcome outcome = outcome_of(with("", "{family: llama, layers: 32, hidden: 4096, heads: 32, ffn: 11008, vocabulary: 32000}"));
+  const Outcome outcome =
+      outcome_of(with("", "{family: llama, layers: 32, hidden: 4096, heads: 32, ffn: 11008, vocabulary: 32000}"));
   CHECK(outcome.error.empty());
   CHECK(outcome.workload.modules == outcome_of(with("")).workload.modules);
 }
 
 TEST_CASE("Each property can be set against its family") {
-  const Outcome outcome =
-      outcome_of(with("", "{layers: 2, hidden: 64, heads: 4, kv_heads: 2, head_size: 32, ffn: 96, vocabulary: 100, gated: true, "
-                          "tied: false, positions: rotary, norm: rms, biases: none, qk_norm: true}"));
+  const Outcome outcome = outcome_of(
+      with("",
+           "{layers: 2, hidden: 64, heads: 4, kv_heads: 2, head_size: 32, ffn: 96, vocabulary: 100, gated: true, "
+           "tied: false, positions: rotary, norm: rms, biases: none, qk_norm: true}"));
   CHECK(outcome.error.empty());
   const double decoder = 2 * 64 + 64 * 32 * 8 + 2 * 32 + 128 * 64 + 3 * 64 * 96;
   CHECK(parameter_count(outcome.workload.modules.at(0)) == 2 * decoder + 64 + 2 * 128 * 64);
 }
 
 TEST_CASE("Switches override a preset's") {
-  const Outcome outcome = outcome_of(with(", software: {preset: megatron-core-2024, dropout: true, attention: unfused, loss: eager}"));
+  const Outcome outcome =
+      outcome_of(with(", software: {preset: megatron-core-2024, dropout: true, attention: unfused, loss: eager}"));
   CHECK(outcome.error.empty());
   Software expected = find_software("megatron-core-2024").value();
   expected.dropout = true;
@@ -81,7 +84,8 @@ TEST_CASE("Switches override a preset's") {
 }
 
 TEST_CASE("A preset's fp16 gradients hold in fp16; in bf16 the software keeps fp32") {
-  CHECK(outcome_of(with(", precision: fp16, software: megatron-2021")).workload.software.gradient_type == DataType::fp16);
+  CHECK(outcome_of(with(", precision: fp16, software: megatron-2021")).workload.software.gradient_type ==
+        DataType::fp16);
   const Software bf16 = outcome_of(with(", precision: bf16, software: megatron-2021")).workload.software;
   CHECK(bf16.gradient_type == DataType::fp32);
   CHECK(bf16.gradient_reduce_type == DataType::fp32);
@@ -96,7 +100,8 @@ TEST_CASE("Convergence is read") {
 TEST_CASE("A configuration file is looked up beside the scenario") {
   const auto folder = std::filesystem::temp_directory_path() / "trainyard_workload_section";
   std::filesystem::create_directories(folder);
-  std::ofstream(folder / "c.json") << R"({"dim": 4096, "n_layers": 32, "n_heads": 32, "multiple_of": 256, "vocab_size": 32000})";
+  std::ofstream(folder / "c.json")
+      << R"({"dim": 4096, "n_layers": 32, "n_heads": 32, "multiple_of": 256, "vocab_size": 32000})";
   const Outcome outcome = outcome_of(with("", "{config: c.json}"), folder.string());
   CHECK(outcome.error.empty());
   CHECK(outcome.workload.model == "c.json");
@@ -107,19 +112,19 @@ TEST_CASE("A configuration file is looked up beside the scenario") {
 TEST_CASE("Names that no catalogue knows") {
   CHECK(error_of(with("", "llama-2-7B")) == "w.yaml:1:9: model: no model \"llama-2-7B\"; did you mean \"llama-2-7b\"?");
   CHECK(error_of(with(", software: megatron-2012")) ==
-        "w.yaml:1:72: software: no software preset \"megatron-2012\"; did you mean \"megatron-2021\"?");
+        "w.yaml:1:73: software: no software preset \"megatron-2012\"; did you mean \"megatron-2021\"?");
   CHECK(error_of(with(", software: {preset: x}")) ==
-        "w.yaml:1:81: software.preset: no software preset \"x\"; known: megatron-2021, megatron-core-2024");
+        "w.yaml:1:82: software.preset: no software preset \"x\"; known: megatron-2021, megatron-core-2024");
 }
 
 TEST_CASE("What parses but is not simulated yet is refused by name") {
-  CHECK(error_of(with(", precision: fp8")) == "w.yaml:1:73: precision: precision fp8 is not simulated yet");
-  CHECK(error_of(with(", precision: fp4")) == "w.yaml:1:73: precision: precision fp4 is not simulated yet");
-  CHECK(error_of(with(", optimizer: sgd")) == "w.yaml:1:73: optimizer: optimizer sgd is not simulated yet");
-  CHECK(error_of(with(", method: lora")) == "w.yaml:1:70: method: method lora is not simulated yet");
+  CHECK(error_of(with(", precision: fp8")) == "w.yaml:1:74: precision: precision fp8 is not simulated yet");
+  CHECK(error_of(with(", precision: fp4")) == "w.yaml:1:74: precision: precision fp4 is not simulated yet");
+  CHECK(error_of(with(", optimizer: sgd")) == "w.yaml:1:74: optimizer: optimizer sgd is not simulated yet");
+  CHECK(error_of(with(", method: lora")) == "w.yaml:1:71: method: method lora is not simulated yet");
   CHECK(error_of(with(", method: backprop")).empty());
-  CHECK(error_of(with(", data: {lengths: x}")) == "w.yaml:1:68: data: data is not simulated yet");
-  CHECK(error_of(with(", routing: uniform")) == "w.yaml:1:71: routing: routing is not simulated yet");
+  CHECK(error_of(with(", data: {lengths: x}")) == "w.yaml:1:69: data: data is not simulated yet");
+  CHECK(error_of(with(", routing: uniform")) == "w.yaml:1:72: routing: routing is not simulated yet");
   CHECK(error_of("{trace: DIR, format: chakra}") ==
         "w.yaml:1:9: trace: trace is not simulated yet\nw.yaml:1:22: format: format is not simulated yet");
   CHECK(error_of("{profile: FILE}") == "w.yaml:1:11: profile: profile is not simulated yet");
@@ -127,9 +132,11 @@ TEST_CASE("What parses but is not simulated yet is refused by name") {
 
 TEST_CASE("Missing keys are named together") {
   CHECK(error_of("{precision: fp16}") ==
-        "w.yaml:1:1: `sequence_length` is missing\nw.yaml:1:1: `global_batch` is missing\nw.yaml:1:1: `model` is missing");
+        "w.yaml:1:1: `sequence_length` is missing\nw.yaml:1:1: `global_batch` is missing\nw.yaml:1:1: `model` is "
+        "missing");
   CHECK(error_of(with("", "{layers: 2, vocabulary: 9}")) ==
-        "w.yaml:1:9: model: a model that is written out needs `hidden`\nw.yaml:1:9: model: a model that is written out needs `heads`");
+        "w.yaml:1:9: model: a model that is written out needs `hidden`\nw.yaml:1:9: model: a model that is written out "
+        "needs `heads`");
   CHECK(error_of(with("", "{layers: 2, hidden: 8, heads: 2, vocabulary: 9, gated: true, max_positions: 9999}")) ==
         "w.yaml:1:9: model: a model that is written out needs `ffn`");
 }
@@ -147,18 +154,20 @@ TEST_CASE("Sizes that contradict each other") {
 
 TEST_CASE("Files") {
   CHECK(error_of(with("", "{config: absent.json}")) == "w.yaml:1:18: model.config: cannot read \"./absent.json\"");
-  CHECK(error_of(with("", "{config: a.json, layers: 3}")) == "w.yaml:1:9: model: a model is a file (`config`) or written out, not both");
+  CHECK(error_of(with("", "{config: a.json, layers: 3}")) ==
+        "w.yaml:1:9: model: a model is a file (`config`) or written out, not both");
   CHECK(error_of(with("", "{config: .}")) == "w.yaml:1:18: model.config: cannot read \"./.\"");
 }
 
 TEST_CASE("Gradient types that contradict the precision") {
   CHECK(error_of(with(", precision: bf16, software: {preset: megatron-core-2024, gradient_type: fp16}")) ==
-        "w.yaml:1:132: software.gradient_type: gradients in fp16 do not go with precision bf16");
+        "w.yaml:1:134: software.gradient_type: gradients in fp16 do not go with precision bf16");
 }
 
 TEST_CASE("Wrong types, ranges and keys never reach the builder") {
-  for (const char* bad : {", precision: int8", ", global_batchh: 1", ", optimizer: [adam]", ", software: {dropout: true}",
-                          ", software: {preset: megatron-2021, dropout: yes}", ", convergence: {steps: 0}", ", method: 3"})
+  for (const char* bad :
+       {", precision: int8", ", global_batchh: 1", ", optimizer: [adam]", ", software: {dropout: true}",
+        ", software: {preset: megatron-2021, dropout: yes}", ", convergence: {steps: 0}", ", method: 3"})
     CHECK_FALSE(error_of(with(bad)).empty());
   CHECK_FALSE(error_of("{model: llama-2-7b, sequence_length: 0, global_batch: 1}").empty());
   CHECK_FALSE(error_of("{model: llama-2-7b, sequence_length: 1.5, global_batch: 1}").empty());

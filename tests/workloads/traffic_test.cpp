@@ -45,7 +45,9 @@ TEST_CASE("A fused Llama layer moves 20h + 6F + 10h' forward, 34h + 10F + 10h' b
   CHECK(backward.replicated == 0);
 }
 
-TEST_CASE("An eager Llama layer moves 88h + 10F + 50h' forward, 134h + 16F + 60h' backward; a fused norm leaves 20h and 30h") {
+TEST_CASE(
+    "An eager Llama layer moves 88h + 10F + 50h' forward, 134h + 16F + 60h' backward; a fused norm leaves 20h and "
+    "30h") {
   const Architecture& a = find_model("llama-2-13b")->architecture;
   OperatorContext context = context_of("megatron-core-2024");
   context.software.fused_norm = context.software.fused_rope = context.software.fused_activation = false;
@@ -70,7 +72,8 @@ TEST_CASE("fp32 doubles the traffic of a layer, but not the loss's, which is fp3
   const LayerType half = decoder_layer(a, context);
   const Operator half_loss = find_operator(head_layer(a, context), "loss");
   context.precision = DataType::fp32;
-  CHECK(sums(decoder_layer(a, context), &Operator::forward_bytes).sequence == 2 * sums(half, &Operator::forward_bytes).sequence);
+  CHECK(sums(decoder_layer(a, context), &Operator::forward_bytes).sequence ==
+        2 * sums(half, &Operator::forward_bytes).sequence);
   CHECK(find_operator(head_layer(a, context), "loss").forward_bytes == half_loss.forward_bytes);
 }
 
