@@ -1,1 +1,69 @@
-// (being written)
+#include <utility>
+
+#include "sim/report/record.hpp"
+#include "sim/report/result_text.hpp"
+
+namespace trainyard {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Columns = std::vector<std::pair<std::string, std::string>>;  // key, value
+
+/// RFC 4180: quotes around what holds a comma, a quote or a line break; quotes inside are doubled.
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
+std::string compact(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+std::string joined(const Json& list) {
+  std::string text;
+  for (const Json& item : list)
+    text.append(text.empty() ? "" : "; ").append(item.is_string() ? item.get<std::string>() : compact(item));
+  return text;
+}
+
+std::string cell(const Json& value) {
+  if (value.is_null()) return "";
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_array()) return joined(value);
+  return compact(value);
+}
+
+void flatten(const Json& object, const std::string& prefix, Columns& columns) {
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_object() && key != "plan")
+      flatten(value, prefix + key + ".", columns);
+    else
+      columns.emplace_back(prefix + key, cell(value));
+  }
+}
+
+template <class Pick>
+std::string row(const Columns& columns, Pick pick) {
+  std::string line;
+  for (std::size_t i = 0; i < columns.size(); ++i) line.append(i == 0 ? "" : ",").append(quoted(pick(columns[i])));
+  return line + "\r\n";
+}
+
+}  // namespace
+
+std::string to_csv(const std::vector<CaseResult>& results, const ResultHead& head) {
+  Columns names;
+  flatten(to_record(CaseResult{}, head.timings), "", names);
+  std::string text = row(names, [](const auto& column) { return column.first; });
+  for (const CaseResult& result : results) {
+    Columns columns;
+    flatten(to_record(result, head.timings), "", columns);
+    text += row(columns, [](const auto& column) { return column.second; });
+  }
+  return text;
+}
+
+}  // namespace trainyard

@@ -1,1 +1,185 @@
-// (being written)
+#include "sim/report/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include "sim/report/describe.hpp"
+#include "sim/report/figures.hpp"
+#include "sim/report/numbers.hpp"
+#include "sim/report/ranking.hpp"
+#include "sim/units/text.hpp"
+
+namespace trainyard {
+namespace {
+
+constexpr std::size_t kGap = 2;
+constexpr std::size_t kLine = 160;  ///< a heading longer than this is broken
+
+enum class Side { left, right };
+struct Column {
+  const char* title;
+  Side side;
+};
+/// The device beside its memory is a column of its own without a title of its own.
+constexpr std::array kColumns{
+    Column{"#", Side::right},       Column{"strategy", Side::left},        Column{"tokens/s", Side::right},
+    Column{"MFU", Side::right},     Column{"step", Side::right},           Column{"bubble", Side::right},
+    Column{"exposed", Side::right}, Column{"fullest device", Side::right}, Column{"", Side::left},
+    Column{"USD/h", Side::right},   Column{"USD/M tokens", Side::right},   Column{"", Side::left}};
+using Row = std::array<std::string, kColumns.size()>;
+
+struct Line {
+  bool numbers = true;
+  Row cells;           ///< numbers: all; else the first two
+  std::string reason;  ///< unless numbers
+};
+
+std::string paint(const std::string& text, const char* code, bool colour) {
+  return colour ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
+}
+
+std::string memory_text(const MemoryReport& memory) {
+  return fmt::format("{} / {} GB", three_digits(memory.peak.value / 1e9), three_digits(memory.capacity.value / 1e9));
+}
+
+Row number_cells(const CaseResult& result) {
+  const Figures figures = figures_of(result);
+  const auto shown = [](const std::optional<double>& value, auto format) { return value ? format(*value) : "?"; };
+  const auto dollars = [](double value) { return with_decimals(value, 2); };
+  return {"",
+          "",
+          shown(figures.tokens_per_s, three_digits),
+          shown(figures.mfu, percent),
+          to_text(result.step.step_time),
+          percent(result.step.bubble_fraction),
+          percent(result.step.exposed_communication_fraction),
+          has_memory(result) ? memory_text(result.step.memory) : "?",
+          result.step.memory.device,
+          shown(figures.price_usd_per_h, dollars),
+          shown(figures.usd_per_million_tokens, three_digits),
+          ""};
+}
+
+Line line_of(const CaseResult& result) {
+  Line line;
+  line.numbers = result.status == CaseStatus::ok;
+  if (line.numbers) line.cells = number_cells(result);
+  line.reason = (result.status == CaseStatus::error ? "error: " : "") + result.reason;
+  return line;
+}
+
+std::vector<Line> lines_of(const TableBlock& block, const std::vector<std::size_t>& order) {
+  const std::vector<std::string> names = row_names(block);
+  const int best_price = cheapest(block);
+  std::vector<Line> lines;
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    Line line = line_of(block.results[order[place]]);
+    line.cells[0] = line.numbers ? std::to_string(place + 1) : "-";
+    line.cells[1] = names[order[place]];
+    if (static_cast<int>(order[place]) == best_price) line.cells.back() = "cheapest";
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::array<std::size_t, kColumns.size()> widths_of(const std::vector<Line>& lines) {
+  const bool any_number = std::any_of(lines.begin(), lines.end(), [](const Line& line) { return line.numbers; });
+  std::array<std::size_t, kColumns.size()> widths{};
+  for (std::size_t c = 0; c < kColumns.size(); ++c) {
+    widths[c] = any_number ? width_of(kColumns[c].title) : 0;
+    for (const Line& line : lines) widths[c] = std::max(widths[c], width_of(line.cells[c]));
+  }
+  return widths;
+}
+
+std::string trimmed(std::string text) {
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+template <class Cell>
+std::string laid_out(const std::array<std::size_t, kColumns.size()>& widths, std::size_t columns, Cell cell) {
+  std::string text;
+  for (std::size_t c = 0; c < columns; ++c) {
+    text += std::string(kGap, ' ');
+    text += kColumns[c].side == Side::left ? pad_right(cell(c), widths[c]) : pad_left(cell(c), widths[c]);
+  }
+  return text;
+}
+
+/// Further lines of a reason stand under its first.
+std::string with_reason(const std::string& start, const std::string& reason) {
+  std::istringstream lines(reason);
+  std::string text, line;
+  while (std::getline(lines, line))
+    text += (text.empty() ? start : std::string(width_of(start), ' ')) + "  " + line + "\n";
+  return text.empty() ? trimmed(start) + "\n" : text;
+}
+
+std::string rows_text(const std::vector<Line>& lines, bool colour) {
+  const auto widths = widths_of(lines);
+  const bool any_number = std::any_of(lines.begin(), lines.end(), [](const Line& line) { return line.numbers; });
+  std::string text;
+  if (any_number) {
+    const auto title = [](std::size_t c) { return std::string(kColumns[c].title); };
+    text += paint(trimmed(laid_out(widths, kColumns.size(), title)), "1", colour) + "\n";
+  }
+  for (const Line& line : lines) {
+    const auto cell = [&](std::size_t c) { return line.cells[c]; };
+    if (line.numbers)
+      text += trimmed(laid_out(widths, kColumns.size(), cell)) + "\n";
+    else
+      text += with_reason(laid_out(widths, 2, cell), paint(line.reason, "31", colour));
+  }
+  return text;
+}
+
+std::string heading(const TableBlock& block, bool colour) {
+  const std::string title = block.scenario + (block.variant.empty() ? "" : " · " + block.variant);
+  std::vector<std::string> parts{one_line(*block.workload), one_line(*block.cluster)};
+  if (!block.objective.empty()) parts.push_back("objective: " + block.objective);
+  std::size_t width = width_of(title);
+  for (const std::string& part : parts) width += 3 + width_of(part);
+  std::string text = paint(title, "1", colour);
+  for (const std::string& part : parts) text += (width <= kLine ? "   " : "\n  ") + part;
+  return text + "\n\n";
+}
+
+/// Plan lines, what lies outside measured ground, and wall times.
+std::string notes_text(const TableBlock& block, const std::vector<std::size_t>& order, bool timings) {
+  std::string text;
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    const CaseResult& result = block.results[order[place]];
+    if (result.status == CaseStatus::ok && !result.plan_line.empty())
+      text += fmt::format("  plan {}: {}\n", place + 1, result.plan_line);
+    for (const std::string& what : result.step.extrapolated)
+      text += fmt::format("  {} is outside measured ground: {}\n", place + 1, what);
+    if (timings)
+      text += fmt::format("  wall time of {}: planned in {}, simulated in {}\n", row_names(block)[order[place]],
+                          to_text(result.planner_wall), to_text(result.simulation_wall));
+  }
+  return text;
+}
+
+std::string block_text(const TableBlock& block, const TableStyle& style) {
+  const std::vector<std::size_t> order = ranked(block, style.ranking);
+  std::string text = heading(block, style.colour) + rows_text(lines_of(block, order), style.colour);
+  const std::string sentence = comparison(block, order, style.ranking);
+  const std::string notes = notes_text(block, order, style.timings);
+  if (!sentence.empty() || !notes.empty()) text += "\n";
+  if (!sentence.empty()) text += "  " + sentence + "\n";
+  return text + notes;
+}
+
+}  // namespace
+
+std::string to_table(const std::vector<TableBlock>& blocks, const TableStyle& style) {
+  std::string text;
+  for (const TableBlock& block : blocks) text += (text.empty() ? "" : "\n\n") + block_text(block, style);
+  return text;
+}
+
+}  // namespace trainyard

@@ -1,1 +1,111 @@
-// (being written)
+#include "sim/scenario/scenario.hpp"
+
+#include <filesystem>
+
+#include "sim/config/view.hpp"
+#include "sim/scenario/reserved.hpp"
+#include "sim/scenario/strategy_choices.hpp"
+#include "sim/scenario/variants.hpp"
+#include "topologies/topologies.hpp"
+#include "workloads/workloads.hpp"
+
+namespace trainyard {
+namespace {
+
+/// A document with what its messages need.
+struct Document {
+  ConfigValue root;
+  std::string directory;
+};
+
+/// Whether a section is there and is what its schema wants; its mistakes go to `diagnostics`.
+bool accepted(const ConfigValue* section, const Schema& schema, Diagnostics& diagnostics) {
+  return section != nullptr && check(*section, schema, diagnostics);
+}
+
+Variant build_variant(const ConfigValue& root, const std::string& name, const std::string& directory,
+                      Diagnostics& diagnostics) {
+  Variant variant{name, {}, {}};
+  if (const ConfigValue* section = root.find("cluster"); accepted(section, cluster_schema(), diagnostics))
+    variant.cluster = build_cluster(*section, directory, diagnostics);
+  if (const ConfigValue* section = root.find("workload"); accepted(section, workload_schema(), diagnostics))
+    variant.workload = build_workload(*section, directory, diagnostics);
+  return variant;
+}
+
+/// The pairs of name and changes; a scenario without variants is one without changes.
+std::vector<std::pair<std::string, ConfigValue>> changes_of(const ConfigValue& root) {
+  std::vector<std::pair<std::string, ConfigValue>> all;
+  const ConfigValue* section = root.find("variants");
+  if (section != nullptr && section->kind == ConfigValue::Kind::map)
+    for (std::size_t i = 0; i < section->items.size(); ++i) all.emplace_back(section->keys[i].first, section->items[i]);
+  if (all.empty()) all.emplace_back("", ConfigValue{});
+  return all;
+}
+
+std::vector<Variant> build_variants(const Document& document, const Schema& schema, Diagnostics& diagnostics) {
+  VariantMistakes mistakes(diagnostics);
+  std::vector<Variant> variants;
+  for (const auto& [name, changes] : changes_of(document.root)) {
+    Diagnostics found;
+    const ConfigValue root = with_changes(document.root, changes, schema, found);
+    variants.push_back(build_variant(root, name, document.directory, found));
+    mistakes.add(name, found);
+  }
+  mistakes.move_to(diagnostics);
+  return variants;
+}
+
+Objective objective_of(const View& root) {
+  const std::string text = root["objective"].text_or("throughput");
+  for (const Objective objective :
+       {Objective::throughput, Objective::cost, Objective::goodput, Objective::cost_under_deadline})
+    if (name(objective) == text) return objective;
+  return Objective::throughput;
+}
+
+void read_settings(const View& root, Scenario& scenario) {
+  scenario.name = root["name"].text_or(scenario.name);
+  scenario.objective = objective_of(root);
+  scenario.steps = static_cast<int>(root["run"]["steps"].integer_or(1));
+  scenario.seed = static_cast<std::uint64_t>(root["run"]["seed"].integer_or(1));
+}
+
+std::vector<StrategyChoice> strategies_of(const Document& document, Diagnostics& diagnostics) {
+  const ConfigValue* section = document.root.find("strategies");
+  if (section == nullptr || section->kind != ConfigValue::Kind::list) return {};
+  return read_strategies(*section, document.directory, diagnostics);
+}
+
+Scenario from_document(const Document& document, const std::string& file, Diagnostics diagnostics) {
+  const Schema schema = scenario_schema();
+  const bool well_formed = check(document.root, schema, diagnostics);
+  if (document.root.kind != ConfigValue::Kind::map) diagnostics.throw_if_any();
+  Scenario scenario;
+  scenario.file = file;
+  scenario.directory = document.directory;
+  scenario.name = std::filesystem::path(file).stem().string();
+  refuse_reserved(document.root, diagnostics);
+  scenario.variants = build_variants(document, schema, diagnostics);
+  scenario.strategies = strategies_of(document, diagnostics);
+  if (well_formed) read_settings(View(document.root), scenario);
+  diagnostics.throw_if_any();
+  return scenario;
+}
+
+}  // namespace
+
+Scenario load_scenario(const std::string& file) {
+  Diagnostics diagnostics;
+  const std::filesystem::path directory = std::filesystem::path(file).parent_path();
+  const Document document{read_yaml_file(file, diagnostics), directory.empty() ? "." : directory.string()};
+  return from_document(document, file, std::move(diagnostics));
+}
+
+Scenario load_scenario_text(const std::string& text, const std::string& name, const std::string& directory) {
+  Diagnostics diagnostics;
+  const Document document{read_yaml_text(text, name, diagnostics), directory};
+  return from_document(document, name, std::move(diagnostics));
+}
+
+}  // namespace trainyard

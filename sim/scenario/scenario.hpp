@@ -25,16 +25,16 @@ enum class Objective { throughput, cost, goodput, cost_under_deadline };
 
 /// One alternative, complete: the keys of the variant have been put in place.
 struct Variant {
-  std::string name;                      ///< "" when the scenario has none
+  std::string name;  ///< "" when the scenario has none
   Cluster cluster;
   Workload workload;
 };
 
 struct Scenario {
-  std::string name;                      ///< file name without folder and ending
+  std::string name;  ///< file name without folder and ending
   std::string file, directory;
-  std::vector<Variant> variants;         ///< at least one
-  std::vector<StrategyChoice> strategies;///< in file order, at least one
+  std::vector<Variant> variants;           ///< at least one
+  std::vector<StrategyChoice> strategies;  ///< in file order, at least one
   Objective objective = Objective::throughput;
   int steps = 1;
   std::uint64_t seed = 1;
@@ -43,10 +43,11 @@ struct Scenario {
 /// Of the whole file.
 [[nodiscard]] Schema scenario_schema();
 
-/// Reads and checks everything that can be checked before planning: sections, variants, catalogue names, strategy names and
-/// options. Throws UserError with every mistake.
+/// Reads and checks everything that can be checked before planning: sections, variants, catalogue names, strategy names
+/// and options. Throws UserError with every mistake.
 [[nodiscard]] Scenario load_scenario(const std::string& file);
 /// The same from text; `name` stands for the file in messages, files are looked up in `directory`.
-[[nodiscard]] Scenario load_scenario_text(const std::string& text, const std::string& name, const std::string& directory);
+[[nodiscard]] Scenario load_scenario_text(const std::string& text, const std::string& name,
+                                          const std::string& directory);
 
 }  // namespace trainyard

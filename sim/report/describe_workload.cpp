@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "sim/report/describe.hpp"
+#include "sim/report/numbers.hpp"
+#include "sim/units/text.hpp"
+
+namespace trainyard {
+namespace {
+
+/// "1 embedding, 40 decoder, 1 head": layers by type, in order of first appearance.
+std::string layers_text(const Module& module) {
+  std::vector<std::size_t> counts(module.types.size(), 0);
+  std::vector<std::size_t> order;
+  for (const Layer& layer : module.layers)
+    if (counts[index(layer.type)]++ == 0) order.push_back(index(layer.type));
+  std::string text;
+  for (const std::size_t type : order)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts[type], module.types[type].name);
+  return text;
+}
+
+std::string module_text(const Module& module) {
+  return fmt::format("  module {}: {} parameters; {}; hidden {}, vocabulary {}\n", module.name,
+                     count_in_words(parameter_count(module)), layers_text(module), whole(module.hidden),
+                     whole(module.vocabulary));
+}
+
+std::string work_text(const Workload& workload) {
+  const Flops step = model_flops_per_step(workload);
+  const double tokens = tokens_per_step(workload);
+  std::string text =
+      fmt::format("  a step: {} tokens, {} (forward and backward, without recompute)", whole(tokens), to_text(step));
+  if (tokens > 0) text += fmt::format("; {} a token", to_text(Flops(step.value / tokens)));
+  return text + "\n";
+}
+
+using Switch = std::pair<const char*, bool>;
+
+std::string switches_text(const Software& software) {
+  const std::vector<Switch> switches{{"fused_norm", software.fused_norm},
+                                     {"fused_rope", software.fused_rope},
+                                     {"fused_activation", software.fused_activation},
+                                     {"dropout", software.dropout},
+                                     {"sequence_parallel", software.sequence_parallel},
+                                     {"pipeline_scatter_gather", software.pipeline_scatter_gather},
+                                     {"overlap_pipeline", software.overlap_pipeline},
+                                     {"overlap_gradient_reduce", software.overlap_gradient_reduce},
+                                     {"overlap_weight_gather", software.overlap_weight_gather},
+                                     {"overlap_tensor", software.overlap_tensor},
+                                     {"distributed_optimizer", software.distributed_optimizer},
+                                     {"gradient_clipping", software.gradient_clipping},
+                                     {"cuda_graphs", software.cuda_graphs},
+                                     {"cached_gradient_dummies", software.cached_gradient_dummies}};
+  std::string on, off;
+  for (const auto& [key, value] : switches) (value ? on : off) += std::string(" ") + key;
+  return fmt::format("    on: {}\n    off:{}\n", on.empty() ? "-" : on.substr(1), off.empty() ? " -" : off);
+}
+
+}  // namespace
+
+std::string one_line(const Workload& workload) {
+  return fmt::format("{} · sequence {} · global batch {} · {}", workload.model, whole(workload.data.sequence_length),
+                     whole(workload.global_batch), name(workload.precision));
+}
+
+std::string description(const Workload& workload) {
+  std::string text;
+  for (const Module& module : workload.modules) text += module_text(module);
+  text += work_text(workload);
+  text += fmt::format("  precision {}, optimizer {}\n", name(workload.precision), workload.optimizer);
+  const Software& software = workload.software;
+  text += fmt::format("  software {}: attention {}, loss {}, gradients kept in {} and reduced in {}\n", software.name,
+                      name(software.attention), name(software.loss), name(software.gradient_type),
+                      name(software.gradient_reduce_type));
+  return text + switches_text(software);
+}
+
+}  // namespace trainyard

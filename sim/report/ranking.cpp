@@ -1,0 +1,133 @@
+#include "sim/report/ranking.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "sim/report/figures.hpp"
+#include "sim/report/numbers.hpp"
+
+namespace trainyard {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::infinity();
+
+/// Lower is better. Unknown prices come after known ones, before what did not run.
+double badness(const CaseResult& result, Ranking ranking) {
+  const Figures figures = figures_of(result);
+  if (ranking == Ranking::cost) return figures.usd_per_million_tokens.value_or(kUnknown);
+  return -figures.tokens_per_s.value_or(0);
+}
+
+/// Share of the cluster's dense peak that the devices of a Plan hold; 0 where the data type has no peak.
+double peak_share(const TableBlock& block, const CaseResult& result) {
+  double all = 0;
+  for (const DeviceId gpu : block.cluster->gpus()) {
+    const auto& peak = block.cluster->type_of(gpu).peak;
+    const auto found = peak.find(block.workload->precision);
+    if (found != peak.end()) all += found->second.value;
+  }
+  return all > 0 ? result.step.peak.value / all : 0;
+}
+
+/// `ratio` = first over second, as "25.0 % more" or "as much".
+std::string difference(double ratio, const char* more, const char* less, const std::string& same) {
+  if (std::abs(ratio - 1) < 5e-4) return same;
+  return ratio > 1 ? fmt::format("{} {}", percent(ratio - 1), more) : fmt::format("{} {}", percent(1 - ratio), less);
+}
+
+struct Pair {
+  const CaseResult& first;
+  const CaseResult& second;
+  std::string first_name, second_name;
+};
+
+std::string headline(const Pair& pair, Ranking ranking) {
+  const Figures first = figures_of(pair.first), second = figures_of(pair.second);
+  if (ranking == Ranking::cost && first.usd_per_million_tokens && second.usd_per_million_tokens) {
+    const double ratio = *first.usd_per_million_tokens / *second.usd_per_million_tokens;
+    return fmt::format("a token of {} costs {} {}", pair.first_name,
+                       difference(ratio, "more than one of", "less than one of", "as much as one of"),
+                       pair.second_name);
+  }
+  const double ratio = first.tokens_per_s.value_or(0) / second.tokens_per_s.value_or(kUnknown);
+  return fmt::format("{} is {} {}", pair.first_name, difference(ratio, "faster than", "slower than", "as fast as"),
+                     pair.second_name);
+}
+
+std::string reasons(const Pair& pair, const TableBlock& block) {
+  const double first = peak_share(block, pair.first), second = peak_share(block, pair.second);
+  if (first <= 0 || second <= 0) return "";
+  if (std::abs(first - second) > 5e-4)
+    return fmt::format(": it uses {} of the cluster's FLOP/s, {} {}", percent(first), pair.second_name,
+                       percent(second));
+  const double first_mfu = figures_of(pair.first).mfu.value_or(0), second_mfu = figures_of(pair.second).mfu.value_or(0);
+  return fmt::format(": both use {} of the cluster's FLOP/s, at an MFU of {} and {}", percent(first),
+                     percent(first_mfu), percent(second_mfu));
+}
+
+/// What the ranking does not say: the price a token, or the speed.
+std::string other_side(const Pair& pair, Ranking ranking) {
+  const Figures first = figures_of(pair.first), second = figures_of(pair.second);
+  if (!first.usd_per_million_tokens || !second.usd_per_million_tokens) return "";
+  if (ranking == Ranking::cost)
+    return "; it is " + difference(*first.tokens_per_s / *second.tokens_per_s, "faster", "slower", "as fast");
+  if (*second.usd_per_million_tokens <= 0) return "";
+  return "; a token costs " +
+         difference(*first.usd_per_million_tokens / *second.usd_per_million_tokens, "more", "less", "as much");
+}
+
+}  // namespace
+
+std::vector<std::size_t> ranked(const TableBlock& block, Ranking ranking) {
+  std::vector<std::size_t> order(block.results.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto has_number = [&](std::size_t i) { return block.results[i].status == CaseStatus::ok; };
+  if (ranking == Ranking::file_order) return order;
+  const auto rest = std::stable_partition(order.begin(), order.end(), has_number);
+  std::stable_sort(order.begin(), rest, [&](std::size_t a, std::size_t b) {
+    return badness(block.results[a], ranking) < badness(block.results[b], ranking);
+  });
+  return order;
+}
+
+int cheapest(const TableBlock& block) {
+  int best = -1, known = 0, equal = 0;
+  double lowest = kUnknown;
+  for (std::size_t i = 0; i < block.results.size(); ++i) {
+    const std::optional<double> price = figures_of(block.results[i]).usd_per_million_tokens;
+    if (!price) continue;
+    ++known;
+    equal = *price < lowest ? 1 : equal + (*price == lowest ? 1 : 0);
+    if (*price < lowest) best = static_cast<int>(i);
+    lowest = std::min(lowest, *price);
+  }
+  return known >= 2 && equal == 1 ? best : -1;
+}
+
+std::string comparison(const TableBlock& block, const std::vector<std::size_t>& order, Ranking ranking) {
+  if (ranking == Ranking::file_order || order.size() < 2) return "";
+  const CaseResult& first = block.results[order[0]];
+  const CaseResult& second = block.results[order[1]];
+  if (first.status != CaseStatus::ok || second.status != CaseStatus::ok) return "";
+  const std::vector<std::string> names = row_names(block);
+  const Pair pair{first, second, names[order[0]], names[order[1]]};
+  return headline(pair, ranking) + reasons(pair, block) + other_side(pair, ranking) + ".";
+}
+
+std::vector<std::string> row_names(const TableBlock& block) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < block.results.size(); ++i) {
+    const auto same = [&](const CaseResult& r) { return r.strategy == block.results[i].strategy; };
+    const auto here = block.results.begin() + static_cast<std::ptrdiff_t>(i);
+    const bool single = std::count_if(block.results.begin(), block.results.end(), same) == 1;
+    const auto number = std::count_if(block.results.begin(), here + 1, same);
+    names.push_back(single ? here->strategy : fmt::format("{} #{}", here->strategy, number));
+  }
+  return names;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,123 @@
+#include "sim/report/record.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/report/figures.hpp"
+#include "sim/units/error.hpp"
+
+namespace trainyard {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+std::string_view status_name(CaseStatus status) {
+  switch (status) {
+    case CaseStatus::ok:
+      return "ok";
+    case CaseStatus::infeasible:
+      return "infeasible";
+    case CaseStatus::error:
+      return "error";
+  }
+  require(false, "a case has a status");
+  return {};
+}
+
+Json plan_of(const CaseResult& result) {
+  if (result.plan_json.empty()) return nullptr;
+  Json plan = Json::parse(result.plan_json, nullptr, false);
+  require(!plan.is_discarded(), "the text of a Plan is JSON");
+  return plan;
+}
+
+void add_rates(Json& record, const Figures& figures) {
+  record["gpus"] = or_null(figures.gpus);
+  record["step_time_s"] = or_null(figures.step_time_s);
+  record["first_step_s"] = or_null(figures.first_step_s);
+  record["tokens_per_s"] = or_null(figures.tokens_per_s);
+  record["samples_per_s"] = or_null(figures.samples_per_s);
+  record["tokens_per_s_per_gpu"] = or_null(figures.tokens_per_s_per_gpu);
+  record["model_tflops_per_gpu"] = or_null(figures.model_tflops_per_gpu);
+  record["hardware_tflops_per_gpu"] = or_null(figures.hardware_tflops_per_gpu);
+  record["mfu"] = or_null(figures.mfu);
+  record["hfu"] = or_null(figures.hfu);
+  record["bubble_fraction"] = or_null(figures.bubble_fraction);
+  record["exposed_communication_fraction"] = or_null(figures.exposed_communication_fraction);
+}
+
+Json time_breakdown(const CaseResult& result) {
+  const TimeBreakdown& time = result.step.time;
+  Json breakdown;
+  const auto add = [&](const char* key, Seconds value) {
+    breakdown[key] = result.status == CaseStatus::ok ? Json(value.value) : Json(nullptr);
+  };
+  add("forward", time.forward);
+  add("backward", time.backward);
+  add("recompute", time.recompute);
+  add("tensor", time.tensor);
+  add("pipeline", time.pipeline);
+  add("data", time.data);
+  add("expert", time.expert);
+  add("context", time.context);
+  add("optimizer", time.optimizer);
+  add("offload", time.offload);
+  add("bubble", time.bubble);
+  add("other", time.other);
+  return breakdown;
+}
+
+void add_memory(Json& record, const CaseResult& result, const Figures& figures) {
+  const MemoryReport& memory = result.step.memory;
+  const bool known = has_memory(result);
+  record["peak_memory_bytes"] = known ? Json(memory.peak.value) : Json(nullptr);
+  record["memory_capacity_bytes"] = known ? Json(memory.capacity.value) : Json(nullptr);
+  record["peak_host_memory_bytes"] = or_null(figures.peak_host_memory_bytes);
+  record["fullest_device"] = known ? Json(memory.device) : Json(nullptr);
+  Json& breakdown = record["memory_breakdown_bytes"];
+  for (int i = 0; i < kMemoryClasses; ++i) {
+    const double bytes = memory.at_peak[static_cast<std::size_t>(i)].value;
+    breakdown[name(static_cast<MemoryClass>(i))] = known ? Json(bytes) : Json(nullptr);
+  }
+}
+
+void add_rest(Json& record, const CaseResult& result, const Figures& figures) {
+  const bool ok = result.status == CaseStatus::ok;
+  record["price_usd_per_h"] = or_null(figures.price_usd_per_h);
+  record["usd_per_million_tokens"] = or_null(figures.usd_per_million_tokens);
+  record["planner_estimate_step_time_s"] =
+      result.planner_estimate ? Json(result.planner_estimate->value) : Json(nullptr);
+  record["simulated_tasks"] = ok ? Json(result.step.simulated_tasks) : Json(nullptr);
+  record["device_classes"] = ok ? Json(result.step.device_classes) : Json(nullptr);
+  record["extrapolated"] = result.step.extrapolated;
+}
+
+}  // namespace
+
+Json to_record(const CaseResult& result, bool timings) {
+  const Figures figures = figures_of(result);
+  Json record;
+  record["scenario"] = result.scenario;
+  record["variant"] = text_or_null(result.variant);
+  record["strategy"] = result.strategy;
+  record["status"] = status_name(result.status);
+  record["reason"] = text_or_null(result.reason);
+  record["plan"] = plan_of(result);
+  add_rates(record, figures);
+  record["time_breakdown_s"] = time_breakdown(result);
+  add_memory(record, result, figures);
+  add_rest(record, result, figures);
+  if (timings) {
+    record["planner_wall_s"] = result.planner_wall.value;
+    record["simulation_wall_s"] = result.simulation_wall.value;
+  }
+  return record;
+}
+
+}  // namespace trainyard

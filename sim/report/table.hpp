@@ -1,0 +1,33 @@
+// What `run` and `compare` print on a terminal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/model/case_result.hpp"
+#include "sim/model/cluster.hpp"
+#include "sim/model/workload.hpp"
+
+namespace trainyard {
+
+enum class Ranking { file_order, throughput, cost };
+
+/// One scenario, or one variant of it: a heading and a row a strategy.
+struct TableBlock {
+  std::string scenario, variant, objective;
+  const Cluster* cluster = nullptr;    ///< not null
+  const Workload* workload = nullptr;  ///< not null
+  std::vector<CaseResult> results;     ///< in file order
+};
+
+struct TableStyle {
+  Ranking ranking = Ranking::file_order;
+  bool colour = false;
+  bool timings = false;  ///< wall times below the plans
+};
+
+/// Ranked rows (`file_order`: as they stand), then a sentence that compares the first two, then their Plans. Cases
+/// without a number stand last with their reason.
+[[nodiscard]] std::string to_table(const std::vector<TableBlock>& blocks, const TableStyle& style);
+
+}  // namespace trainyard

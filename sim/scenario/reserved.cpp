@@ -1,0 +1,47 @@
+#include "sim/scenario/reserved.hpp"
+
+#include <array>
+#include <string_view>
+
+#include "sim/config/view.hpp"
+
+namespace trainyard {
+namespace {
+
+struct Reserved {
+  std::string_view section, key, why;  ///< `section` "": the root
+};
+
+constexpr std::array kReserved{Reserved{"market", "availability", "nodes that come and go are not simulated yet"},
+                               Reserved{"market", "notice", "preemption is not simulated yet"},
+                               Reserved{"market", "prices", "prices over time are not simulated yet"},
+                               Reserved{"market", "store", "checkpoints are not simulated yet"},
+                               Reserved{"run", "horizon", "jobs over a horizon are not simulated yet"},
+                               Reserved{"run", "tokens", "jobs over a number of tokens are not simulated yet"},
+                               Reserved{"", "jobs", "several jobs on one fabric are not simulated yet"},
+                               Reserved{"", "data", "lengths and images that vary are not simulated yet"},
+                               Reserved{"", "routing", "measured loads of experts are not simulated yet"}};
+
+void refuse(const ConfigValue& map, std::string_view key, std::string_view why, Diagnostics& diagnostics) {
+  for (const auto& [name, place] : map.keys)
+    if (name == key) diagnostics.add(place, std::string(why));
+}
+
+void refuse_objective(const ConfigValue& root, Diagnostics& diagnostics) {
+  const ConfigValue* objective = root.find("objective");
+  if (objective == nullptr) return;
+  if (objective->scalar == "goodput" || objective->scalar == "cost_under_deadline")
+    diagnostics.add(objective->place, objective->scalar + " needs jobs over a horizon, which are not simulated yet");
+}
+
+}  // namespace
+
+void refuse_reserved(const ConfigValue& root, Diagnostics& diagnostics) {
+  for (const Reserved& reserved : kReserved) {
+    const ConfigValue* map = reserved.section.empty() ? &root : root.find(reserved.section);
+    if (map != nullptr) refuse(*map, reserved.key, reserved.why, diagnostics);
+  }
+  refuse_objective(root, diagnostics);
+}
+
+}  // namespace trainyard

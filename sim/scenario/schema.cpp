@@ -1,0 +1,76 @@
+#include "sim/scenario/scenario.hpp"
+#include "topologies/topologies.hpp"
+#include "workloads/workloads.hpp"
+
+namespace trainyard {
+namespace {
+
+constexpr double kMostSteps = 1e9;
+/// Integers that a double, and so JSON, holds exactly.
+constexpr double kLargestSeed = 9007199254740992.0;
+
+Schema run_schema() {
+  using namespace schema;
+  return object(
+      {optional("steps", integer(between(1, kMostSteps), "training steps; a step is simulated once, all are alike"),
+                "1"),
+       optional("seed", integer(between(0, kLargestSeed), "of everything that is drawn"), "1"),
+       optional("horizon", quantity(Dimension::seconds, above(0, 1e10), "reserved: how long the job runs")),
+       optional("tokens", number(above(0, 1e18), "reserved: tokens to train on"))},
+      "how long");
+}
+
+Schema market_schema() {
+  using namespace schema;
+  return object({optional("availability", any("reserved: when nodes come and go")),
+                 optional("notice", any("reserved: warning before a node is taken")),
+                 optional("prices", any("reserved: prices over time")),
+                 optional("store", any("reserved: where checkpoints are kept"))},
+                "reserved: preemption, prices over time");
+}
+
+Schema strategies_schema() {
+  using namespace schema;
+  return list(
+      one_of({text("name of a strategy"), mapping("strategy", any("its options"), "a strategy with its options")},
+             "a strategy: NAME or {NAME: {OPTION: VALUE}}"),
+      between(1, 1000), "what is compared");
+}
+
+Schema variants_schema() {
+  using namespace schema;
+  return mapping("variant", mapping("path", any("the value that is put there"), "PATH: VALUE"),
+                 "alternatives to the cluster and workload above, each simulated on its own");
+}
+
+}  // namespace
+
+Schema scenario_schema() {
+  using namespace schema;
+  return object(
+      {optional("name", text("of the scenario"), "the file's name"), required("cluster", cluster_schema()),
+       required("workload", workload_schema()), optional("market", market_schema()), optional("run", run_schema()),
+       optional("objective",
+                choice({"throughput", "cost", "goodput", "cost_under_deadline"}, "what `compare` ranks by"),
+                "throughput"),
+       required("strategies", strategies_schema()), optional("variants", variants_schema()),
+       optional("jobs", any("reserved: several jobs on one fabric")),
+       optional("data", any("reserved: lengths and images")), optional("routing", any("reserved: loads of experts"))},
+      "a scenario: which strategies train which workload on which cluster");
+}
+
+std::string_view name(Objective objective) {
+  switch (objective) {
+    case Objective::throughput:
+      return "throughput";
+    case Objective::cost:
+      return "cost";
+    case Objective::goodput:
+      return "goodput";
+    case Objective::cost_under_deadline:
+      return "cost_under_deadline";
+  }
+  return "";
+}
+
+}  // namespace trainyard
