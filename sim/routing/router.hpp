@@ -13,6 +13,8 @@
 
 namespace trainyard {
 
+class RingBuilder;
+
 /// One way from a device to another.
 struct Route {
   std::vector<LinkId> links;             ///< in order; empty from a device to itself
@@ -30,27 +32,36 @@ struct RingUse {
   int nodes = 1;                         ///< how many nodes the members lie on
 };
 
-/// Throws UserError naming both devices when there is no path.
+/// Throws UserError naming both devices when there is no path. Keeps a reference to the cluster, which must outlive it.
+/// One thread at a time (the cache).
 class Router {
  public:
   explicit Router(const Cluster& cluster);
+  explicit Router(Cluster&&) = delete;
   ~Router();
   Router(Router&&) noexcept;
 
-  /// Fewest links, ties to the wider, then to the lower link id. Cached; deterministic.
+  /// Fewest links, ties to the wider, then to the lower link id. GPUs hand traffic on only between GPUs of their own node
+  /// (direct links of a mesh), NICs only between nodes, hosts and stores never. Cached; deterministic.
+  /// Cost of a new route: the devices' surroundings, not the cluster.
   [[nodiscard]] const Route& route(DeviceId from, DeviceId to) const;
 
   /// Rings over the members in the order given, regrouped node by node. Inside a node: the most link-disjoint Hamiltonian
   /// rings over direct links (NVLink mesh), else one ring through the switch. Between nodes: as many rings as the
   /// best-connected node has NICs among its members' (node j's ring r leaves by NIC r modulo its NICs), each passing all
-  /// members of a node. At least two members.
+  /// members of a node. Where the inside is wider than the way to the NIC, the last member hands over to the member beside
+  /// the NIC, so that every member's port is crossed once a ring. At least two members, all GPUs, none twice.
   [[nodiscard]] RingUse rings(std::span<const DeviceId> members) const;
 
   /// The transport of the slowest link of a route.
   [[nodiscard]] TransportId transport_of(const Route& route) const;
 
  private:
+  friend class RingBuilder;
   struct State;
+  [[nodiscard]] const Cluster& cluster() const;
+  [[nodiscard]] std::vector<LinkId> direct_links(DeviceId from, DeviceId to) const;
+  [[nodiscard]] DeviceId nic_of(DeviceId gpu) const;
   std::unique_ptr<State> state_;
 };
 

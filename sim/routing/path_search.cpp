@@ -1,0 +1,147 @@
+#include "sim/routing/path_search.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace trainyard {
+
+PathSearch::Graph PathSearch::graph_of(const Cluster& cluster) {
+  std::vector<std::pair<std::size_t, std::size_t>> ends;
+  std::vector<LinkIndex> indices;
+  ends.reserve(cluster.links.size());
+  indices.reserve(cluster.links.size());
+  for (std::size_t i = 0; i < cluster.links.size(); ++i) {
+    ends.emplace_back(index(cluster.links[i].from), index(cluster.links[i].to));
+    indices.push_back({static_cast<std::int32_t>(i)});
+  }
+  return Graph(boost::edges_are_unsorted_multi_pass, ends.begin(), ends.end(), indices.begin(), cluster.vertices.size());
+}
+
+PathSearch::PathSearch(const Cluster& cluster)
+    : cluster_(cluster), graph_(graph_of(cluster)), passing_(cluster.vertices.size(), Passing::always) {
+  for (const Device& device : cluster.devices) {
+    Passing& passing = passing_[index(device.vertex)];
+    if (device.kind == DeviceKind::gpu) passing = Passing::gpu;
+    if (device.kind == DeviceKind::nic) passing = Passing::nic;
+    if (device.kind == DeviceKind::cpu || device.kind == DeviceKind::storage) passing = Passing::never;
+  }
+  ahead_.reached.resize(cluster.vertices.size());
+  behind_.reached.resize(cluster.vertices.size());
+  behind_.forward = false;
+}
+
+bool PathSearch::passes(std::int32_t vertex) const {
+  switch (passing_[static_cast<std::size_t>(vertex)]) {
+    case Passing::always: return true;
+    case Passing::gpu: return passage_.gpus;
+    case Passing::nic: return passage_.nics;
+    case Passing::never: return false;
+  }
+  return false;
+}
+
+void PathSearch::start(Side& side, VertexId at) {
+  side.distance = 0;
+  side.frontier.assign(1, static_cast<std::int32_t>(at));
+  side.reached[index(at)] = {search_, 0, -1, std::numeric_limits<double>::infinity()};
+}
+
+std::size_t PathSearch::work(const Side& side) const {
+  std::size_t edges = 0;
+  for (std::int32_t v : side.frontier) {
+    if (side.distance > 0 && !passes(v)) continue;
+    const auto vertex = static_cast<std::size_t>(v);
+    edges += side.forward ? out_degree(vertex, graph_) : in_degree(vertex, graph_);
+  }
+  return edges;
+}
+
+void PathSearch::reach(Side& side, std::int32_t vertex, std::int32_t link, double bottleneck) {
+  Reached& known = side.reached[static_cast<std::size_t>(vertex)];
+  if (known.search != search_) {
+    known = {search_, side.distance + 1, link, bottleneck};
+    side.next.push_back(vertex);
+    return;
+  }
+  const bool better = bottleneck > known.bottleneck || (bottleneck == known.bottleneck && link < known.link);
+  if (known.distance == side.distance + 1 && better) known = {search_, known.distance, link, bottleneck};
+}
+
+void PathSearch::expand(Side& side) {
+  side.next.clear();
+  for (std::int32_t v : side.frontier) {
+    if (side.distance > 0 && !passes(v)) continue;
+    const double so_far = side.reached[static_cast<std::size_t>(v)].bottleneck;
+    const auto follow = [&](std::int32_t link, std::size_t neighbour) {
+      const double width = cluster_.links[static_cast<std::size_t>(link)].bandwidth.value;
+      reach(side, static_cast<std::int32_t>(neighbour), link, std::min(so_far, width));
+    };
+    if (side.forward) {
+      for (auto [edge, end] = out_edges(static_cast<std::size_t>(v), graph_); edge != end; ++edge)
+        follow(graph_[*edge].link, target(*edge, graph_));
+    } else {
+      for (auto [edge, end] = in_edges(static_cast<std::size_t>(v), graph_); edge != end; ++edge)
+        follow(graph_[*edge].link, source(*edge, graph_));
+    }
+  }
+  std::swap(side.frontier, side.next);
+  ++side.distance;
+}
+
+// The first level that meets the other side holds the middle of every shortest path: paths of up to the sum of both
+// distances have been seen, and shorter ones would have met before.
+std::int32_t PathSearch::meeting(const Side& grown, const Side& other) const {
+  std::int32_t best = -1;
+  double best_width = -1;
+  for (std::int32_t v : grown.frontier) {
+    const Reached& there = other.reached[static_cast<std::size_t>(v)];
+    if (there.search != search_ || (there.distance > 0 && !passes(v))) continue;
+    const double width = std::min(grown.reached[static_cast<std::size_t>(v)].bottleneck, there.bottleneck);
+    if (width > best_width || (width == best_width && v < best)) {
+      best = v;
+      best_width = width;
+    }
+  }
+  return best;
+}
+
+std::vector<LinkId> PathSearch::path_through(std::int32_t middle) const {
+  std::vector<LinkId> links;
+  for (auto v = static_cast<std::size_t>(middle); ahead_.reached[v].link >= 0;) {
+    links.push_back(LinkId{ahead_.reached[v].link});
+    v = index(cluster_.links[index(links.back())].from);
+  }
+  std::reverse(links.begin(), links.end());
+  for (auto v = static_cast<std::size_t>(middle); behind_.reached[v].link >= 0;) {
+    links.push_back(LinkId{behind_.reached[v].link});
+    v = index(cluster_.links[index(links.back())].to);
+  }
+  return links;
+}
+
+std::optional<std::vector<LinkId>> PathSearch::find(VertexId from, VertexId to, Passage passage) {
+  if (from == to) return std::vector<LinkId>{};
+  ++search_;
+  passage_ = passage;
+  start(ahead_, from);
+  start(behind_, to);
+  while (!ahead_.frontier.empty() && !behind_.frontier.empty()) {
+    const bool go_ahead = work(ahead_) <= work(behind_);
+    Side& grown = go_ahead ? ahead_ : behind_;
+    expand(grown);
+    const std::int32_t middle = meeting(grown, go_ahead ? behind_ : ahead_);
+    if (middle >= 0) return path_through(middle);
+  }
+  return std::nullopt;
+}
+
+std::vector<LinkId> PathSearch::between(VertexId from, VertexId to) const {
+  std::vector<LinkId> links;
+  for (auto [edge, end] = out_edges(index(from), graph_); edge != end; ++edge)
+    if (target(*edge, graph_) == index(to)) links.push_back(LinkId{graph_[*edge].link});
+  std::sort(links.begin(), links.end());
+  return links;
+}
+
+}  // namespace trainyard

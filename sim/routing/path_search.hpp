@@ -1,0 +1,74 @@
+// Shortest paths over a cluster's links, by breadth-first search from both ends at once.
+#pragma once
+
+#include <boost/graph/compressed_sparse_row_graph.hpp>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/model/cluster.hpp"
+#include "sim/units/ids.hpp"
+
+namespace trainyard {
+
+/// What is allowed between two ends.
+struct Passage {
+  bool gpus = false;             ///< GPUs may hand traffic on
+  bool nics = true;              ///< NICs may hand traffic on
+};
+
+/// The graph of a cluster's vertices, and one search on it at a time.
+class PathSearch {
+ public:
+  explicit PathSearch(const Cluster& cluster);
+
+  /// Links from one vertex to another, in order: the fewest; of those the widest bottleneck; of those the lower link id at
+  /// the first difference seen from either end. Nothing where there is no path. O(surroundings of both ends up to the middle).
+  [[nodiscard]] std::optional<std::vector<LinkId>> find(VertexId from, VertexId to, Passage passage);
+
+  /// Links that lead straight from one vertex to another, by id.
+  [[nodiscard]] std::vector<LinkId> between(VertexId from, VertexId to) const;
+
+ private:
+  struct LinkIndex {
+    std::int32_t link = 0;
+  };
+  using Graph = boost::compressed_sparse_row_graph<boost::bidirectionalS, boost::no_property, LinkIndex>;
+
+  enum class Passing : std::uint8_t { always, gpu, nic, never };
+
+  /// How a vertex was reached from one end.
+  struct Reached {
+    std::uint32_t search = 0;    ///< number of the search that wrote this; older ones count as not reached
+    std::int32_t distance = 0;
+    std::int32_t link = -1;      ///< last link of the way to here
+    double bottleneck = 0;
+  };
+
+  /// One of the two ends.
+  struct Side {
+    bool forward = true;
+    std::vector<Reached> reached;          ///< [vertex]
+    std::vector<std::int32_t> frontier;    ///< vertices at `distance`
+    std::vector<std::int32_t> next;
+    std::int32_t distance = 0;
+  };
+
+  [[nodiscard]] static Graph graph_of(const Cluster& cluster);
+  [[nodiscard]] bool passes(std::int32_t vertex) const;
+  [[nodiscard]] std::size_t work(const Side& side) const;
+  void start(Side& side, VertexId at);
+  void expand(Side& side);
+  void reach(Side& side, std::int32_t vertex, std::int32_t link, double bottleneck);
+  [[nodiscard]] std::int32_t meeting(const Side& grown, const Side& other) const;
+  [[nodiscard]] std::vector<LinkId> path_through(std::int32_t middle) const;
+
+  const Cluster& cluster_;
+  Graph graph_;
+  std::vector<Passing> passing_;           ///< [vertex]
+  Side ahead_, behind_;
+  Passage passage_;
+  std::uint32_t search_ = 0;
+};
+
+}  // namespace trainyard
