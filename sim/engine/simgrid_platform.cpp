@@ -1,1 +1,101 @@
-// (being written)
+#include "sim/engine/simgrid_platform.hpp"
+
+#include <xbt/log.h>
+
+#include <algorithm>
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
+#include <string>
+
+namespace trainyard {
+namespace {
+
+namespace sg = simgrid::s4u;
+
+/// FLOP/s of every host; amounts are seconds times this.
+constexpr double kHostSpeed = 1e12;
+/// SimGrid weights a flow by its route's latency. Each path's private link has this one, all other links none: equal weights,
+/// and whole numbers of them add up without rounding. The true latency comes in as a factor.
+constexpr double kWeight = 1.0;
+/// SimGrid never starts a flow of no latency beside others.
+constexpr double kLeastLatency = 1e-15;
+constexpr double kUnlimited = 1e18;
+/// Routes of a Full zone are a square table: small zones keep it small.
+constexpr std::size_t kPathsPerZone = 50;
+
+int no_arguments = 1;
+char program_name[] = "trainyard";
+char* arguments[] = {program_name, nullptr};
+
+/// Defaults model TCP on a grid: reverse traffic, a window that caps the rate, merged events.
+void configure() {
+  sg::Engine::set_config("network/model:CM02");
+  sg::Engine::set_config("network/crosstraffic:0");
+  sg::Engine::set_config("network/TCP-gamma:1e30");
+  sg::Engine::set_config("surf/precision:1e-12");
+  sg::Engine::set_config("maxmin/precision:1e-12");
+}
+
+int* quiet_arguments() {
+  xbt_log_control_set("xbt_cfg.thresh:warning");
+  return &no_arguments;
+}
+
+}  // namespace
+
+SimGridPlatform::SimGridPlatform(const TaskGraph& graph)
+    : graph_(graph), engine_(quiet_arguments(), arguments), paths_(graph.paths.size()) {
+  configure();
+  sg::NetZone* root = sg::create_star_zone("root");
+  for (std::size_t i = 0; i < graph.processors.size(); ++i)
+    hosts_.push_back(root->create_host("processor" + std::to_string(i), kHostSpeed));
+  spare_host_ = root->create_host("spare", kHostSpeed);
+  for (std::size_t i = 0; i < graph.channels.size(); ++i)
+    links_.push_back(root->create_link("channel" + std::to_string(i), graph.channels[i].capacity.value)->set_latency(0));
+  build_paths(root);
+  root->get_network_model()->set_lat_factor_cb(
+      [this](double, const sg::Host*, const sg::Host*, const std::vector<sg::Link*>&,
+             const std::unordered_set<sg::NetZone*>&) { return latency_of_next_flow_ / kWeight; });
+  root->seal();
+}
+
+void SimGridPlatform::build_paths(sg::NetZone* root) {
+  sg::NetZone* zone = nullptr;
+  std::size_t in_zone = 0;
+  for (std::size_t i = 0; i < paths_.size(); ++i) {
+    if (graph_.paths[i].channels.empty()) continue;
+    if (in_zone++ % kPathsPerZone == 0) {
+      if (zone != nullptr) zone->seal();
+      zone = sg::create_full_zone("paths" + std::to_string(i))->set_parent(root);
+    }
+    build_path(zone, i);
+  }
+  if (zone != nullptr) zone->seal();
+}
+
+void SimGridPlatform::build_path(sg::NetZone* zone, std::size_t path) {
+  const std::string number = std::to_string(path);
+  Ends& ends = paths_[path];
+  ends.from = zone->create_host("from" + number, kHostSpeed);
+  ends.to = zone->create_host("to" + number, kHostSpeed);
+  std::vector<sg::LinkInRoute> route{sg::LinkInRoute(zone->create_link("weight" + number, kUnlimited)->set_latency(kWeight))};
+  for (const auto& [channel, multiplicity] : graph_.paths[path].channels)
+    route.insert(route.end(), static_cast<std::size_t>(multiplicity), sg::LinkInRoute(links_[index(channel)]));
+  zone->add_route(ends.from->get_netpoint(), ends.to->get_netpoint(), nullptr, nullptr, route, false);
+}
+
+sg::ExecPtr SimGridPlatform::kernel(ProcessorId processor, Seconds alone, double share) const {
+  sg::ExecPtr exec = sg::Exec::init();
+  exec->set_flops_amount(alone.value * share * kHostSpeed)->set_host(host(processor));
+  if (share < 1) exec->set_bound(share * kHostSpeed);
+  return exec;
+}
+
+void SimGridPlatform::start_flow(const sg::CommPtr& flow, PathId path, std::uint64_t bytes, Seconds latency) {
+  const double limit = graph_.paths[index(path)].limit.value;
+  flow->set_payload_size(bytes);
+  if (limit > 0) flow->set_rate(limit);
+  latency_of_next_flow_ = std::max(latency.value, kLeastLatency);
+  flow->set_source(paths_[index(path)].from)->set_destination(paths_[index(path)].to);  // starts it: it has all it needs
+}
+
+}  // namespace trainyard

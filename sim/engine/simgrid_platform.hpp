@@ -1,0 +1,48 @@
+// The resources of a task graph as a SimGrid platform, set up so that flows share links equally and times are exact.
+#pragma once
+
+#include <simgrid/s4u.hpp>
+#include <utility>
+#include <vector>
+
+#include "sim/model/task_graph.hpp"
+
+namespace trainyard {
+
+/// Owns the SimGrid engine; at most one a process, ever. A processor is a host that only computes, a channel is a link, and
+/// a path with channels is a pair of dummy hosts with one route between them.
+class SimGridPlatform {
+ public:
+  explicit SimGridPlatform(const TaskGraph& graph);
+  SimGridPlatform(const SimGridPlatform&) = delete;
+
+  [[nodiscard]] simgrid::s4u::Engine& engine() { return engine_; }
+  [[nodiscard]] simgrid::s4u::Host* host(ProcessorId processor) const { return hosts_[index(processor)]; }
+  [[nodiscard]] simgrid::s4u::Link* link(ChannelId channel) const { return links_[index(channel)]; }
+  /// An idle host for work of no amount.
+  [[nodiscard]] simgrid::s4u::Host* spare_host() const { return spare_host_; }
+
+  /// An Exec that takes `alone` with nothing beside it, and at most that share of the processor. Not started.
+  [[nodiscard]] simgrid::s4u::ExecPtr kernel(ProcessorId processor, Seconds alone, double share) const;
+  /// Starts a flow; its first byte leaves after `latency`. The path must have channels, the bytes be more than 0.
+  void start_flow(const simgrid::s4u::CommPtr& flow, PathId path, std::uint64_t bytes, Seconds latency);
+
+ private:
+  struct Ends {
+    simgrid::s4u::Host* from = nullptr;
+    simgrid::s4u::Host* to = nullptr;
+  };
+
+  void build_paths(simgrid::s4u::NetZone* root);
+  void build_path(simgrid::s4u::NetZone* zone, std::size_t path);
+
+  const TaskGraph& graph_;
+  simgrid::s4u::Engine engine_;
+  std::vector<simgrid::s4u::Host*> hosts_;
+  std::vector<simgrid::s4u::Link*> links_;
+  std::vector<Ends> paths_;
+  simgrid::s4u::Host* spare_host_ = nullptr;
+  double latency_of_next_flow_ = 0;
+};
+
+}  // namespace trainyard

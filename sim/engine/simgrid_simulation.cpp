@@ -1,0 +1,115 @@
+// The instants of a run: what ended, what happened, what starts.
+#include "sim/engine/simgrid_simulation.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "sim/units/error.hpp"
+
+namespace trainyard {
+namespace {
+
+namespace sg = simgrid::s4u;
+
+constexpr Seconds kNever{std::numeric_limits<double>::quiet_NaN()};
+
+}  // namespace
+
+SimGridSimulation::SimGridSimulation(const TaskGraph& graph, const EventTrace& events, Controller& controller)
+    : graph_(graph),
+      events_(events),
+      controller_(controller),
+      platform_(graph),
+      activities_(graph.tasks.size()),
+      queue_(graph),
+      has_kernels_(graph.processors.size(), 0),
+      phase_(graph.tasks.size(), 0),
+      open_parts_(graph.tasks.size(), 0),
+      batch_(queue_.ties_matter() || !events.empty()) {
+  timeline_.start.assign(graph.tasks.size(), kNever);
+  timeline_.end.assign(graph.tasks.size(), kNever);
+  find_demands();
+}
+
+Timeline SimGridSimulation::run() {
+  sg::Activity::on_completion_cb([this](const sg::Activity& activity) { guarded([&] { completed(activity); }); });
+  set_timers();
+  guarded([&] { drain(); });
+  platform_.engine().run();
+  if (failure_) std::rethrow_exception(failure_);
+  if (!timeline_.stopped_early && !queue_.all_done()) {
+    const std::string why = queue_.stuck();
+    require(why.empty(), why);
+  }
+  for (std::size_t i = 0; i < graph_.tasks.size(); ++i) timeline_.status.push_back(queue_.status(static_cast<int>(i)));
+  return std::move(timeline_);
+}
+
+void SimGridSimulation::set_timers() {
+  for (std::size_t i = 0; i < graph_.tasks.size(); ++i)
+    if (graph_.tasks[i].release.value > 0)
+      at(graph_.tasks[i].release.value, [this, i] {
+        queue_.release(static_cast<int>(i), now());
+        wake();
+      });
+  for (std::size_t i = 0; i < events_.size(); ++i)
+    if (events_[i].at.value > 0 && (i == 0 || events_[i - 1].at != events_[i].at))
+      at(events_[i].at.value, [this] { wake(); });
+}
+
+void SimGridSimulation::completed(const sg::Activity& activity) {
+  auto* entry = activity.get_data<ActivityPool::Entry>();
+  if (entry == nullptr) return drain();  // the signal of wake()
+  if (!entry->live) return;
+  require(activity.get_state() == sg::Activity::State::FINISHED, "an activity failed that was not given up");
+  entry->live = false;
+  activities_.free_retired(now());
+  part_ended(entry->task);
+}
+
+/// Sees to it that drain() runs in this instant: at once if order cannot matter, else after SimGrid has told all that ended.
+/// What ended is told after timers have run; a timer therefore has to ask for an activity of no work, a callback for a timer.
+void SimGridSimulation::wake() {
+  if (draining_ || woken_) return;
+  if (!batch_) return drain();
+  woken_ = true;
+  if (!in_timer_) return at(now(), [this] { drain(); });
+  signal_ = sg::Exec::init();
+  signal_->set_flops_amount(0)->set_host(platform_.spare_host());
+  signal_->vetoable_start();
+}
+
+void SimGridSimulation::drain() {
+  woken_ = false;
+  if (timeline_.stopped_early) return;
+  draining_ = true;
+  activities_.free_retired(now());
+  end_tasks();
+  apply_events();
+  do {
+    end_tasks();
+    if (!timeline_.stopped_early) start_tasks();
+  } while (!ended_.empty());
+  draining_ = false;
+}
+
+void SimGridSimulation::end_tasks() {
+  std::sort(ended_.begin(), ended_.end());
+  for (int task : ended_) {
+    timeline_.end[static_cast<std::size_t>(task)] = Seconds(now());
+    timeline_.makespan = Seconds(now());
+    queue_.end(task, now());
+  }
+  ended_.clear();
+}
+
+void SimGridSimulation::start_tasks() {
+  queue_.take_startable(started_);
+  for (int task : started_) {
+    timeline_.start[static_cast<std::size_t>(task)] = Seconds(now());
+    enter_phase(task);
+  }
+}
+
+}  // namespace trainyard

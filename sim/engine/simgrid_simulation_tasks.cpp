@@ -1,0 +1,172 @@
+// The phases of a task as SimGrid activities, and what events do to them.
+#include <algorithm>
+#include <cmath>
+
+#include "sim/engine/simgrid_simulation.hpp"
+
+namespace trainyard {
+namespace {
+
+namespace sg = simgrid::s4u;
+
+constexpr Seconds kEndless{1e18};
+
+}  // namespace
+
+void SimGridSimulation::find_demands() {
+  demand_begin_.push_back(0);
+  for (const Task& task : graph_.tasks) {
+    const auto begin = static_cast<std::ptrdiff_t>(demand_begin_.back());
+    for (const Slot& slot : task.slots) {
+      if (slot.compute_share <= 0) continue;
+      const ProcessorId processor = graph_.streams[index(slot.stream)].processor;
+      const auto same = std::find_if(demands_.begin() + begin, demands_.end(),
+                                     [&](const Demand& demand) { return demand.processor == processor; });
+      if (same == demands_.end())
+        demands_.push_back({processor, slot.compute_share});
+      else
+        same->share = std::max(same->share, slot.compute_share);
+    }
+    demand_begin_.push_back(demands_.size());
+    if (std::none_of(task.phases.begin(), task.phases.end(), [](const TaskPhase& phase) { return phase.kernel.has_value(); }))
+      continue;
+    for (auto demand = demands_.begin() + begin; demand != demands_.end(); ++demand) has_kernels_[index(demand->processor)] = 1;
+  }
+}
+
+/// Goes on from the current phase until one takes time, or the task ends.
+void SimGridSimulation::enter_phase(int task) {
+  const auto i = static_cast<std::size_t>(task);
+  for (; phase_[i] < task_of(task).phases.size(); ++phase_[i]) {
+    begin_phase(task);
+    if (open_parts_[i] > 0) return;
+  }
+  ended_.push_back(task);
+  wake();
+}
+
+void SimGridSimulation::begin_phase(int task) {
+  const TaskPhase& phase = phase_of(task);
+  const bool delay_is_latency = !phase.kernel && !phase.flows.empty() && !takes_shares(task);
+  if (phase.delay.value <= 0 || delay_is_latency) return start_work(task, phase.delay);
+  ++open_parts_[static_cast<std::size_t>(task)];
+  at(now() + phase.delay.value, [this, task] {
+    if (!runs(task)) return;
+    start_work(task, Seconds(0));
+    part_ended(task);
+  });
+}
+
+/// `delay` passes before the latency of the flows.
+void SimGridSimulation::start_work(int task, Seconds delay) {
+  const TaskPhase& phase = phase_of(task);
+  const int before = open_parts_[static_cast<std::size_t>(task)];
+  if (phase.kernel) start_kernel(task, phase.kernel->alone);
+  for (const Flow& flow : phase.flows) start_flow(task, flow, delay);
+  if (!phase.kernel && open_parts_[static_cast<std::size_t>(task)] > before) take_shares(task);
+}
+
+void SimGridSimulation::start_kernel(int task, Seconds alone) {
+  if (alone.value <= 0) return;
+  if (demands(task).empty()) return wait(task, alone);
+  for (const Demand& demand : demands(task)) start_exec(task, demand, alone, false);
+}
+
+void SimGridSimulation::start_exec(int task, const Demand& demand, Seconds alone, bool endless) {
+  const sg::ExecPtr exec = platform_.kernel(demand.processor, alone, demand.share);
+  activities_.add(exec, task, endless);
+  if (!endless) ++open_parts_[static_cast<std::size_t>(task)];
+  exec->vetoable_start();
+}
+
+void SimGridSimulation::start_flow(int task, const Flow& flow, Seconds delay) {
+  const Path& path = graph_.paths[index(flow.path)];
+  const auto bytes = static_cast<std::uint64_t>(std::llround(flow.bytes.value));
+  const Seconds latency = delay + path.latency;
+  if (bytes == 0 || path.channels.empty()) {
+    const bool limited = bytes > 0 && path.limit.value > 0;
+    return wait(task, limited ? latency + Bytes(static_cast<double>(bytes)) / path.limit : latency);
+  }
+  const sg::CommPtr comm = sg::Comm::sendto_init();
+  activities_.add(comm, task, false);
+  ++open_parts_[static_cast<std::size_t>(task)];
+  platform_.start_flow(comm, flow.path, bytes, latency);
+}
+
+bool SimGridSimulation::takes_shares(int task) const {
+  const std::span<const Demand> all = demands(task);
+  return std::any_of(all.begin(), all.end(), [&](const Demand& demand) { return has_kernels_[index(demand.processor)] != 0; });
+}
+
+void SimGridSimulation::take_shares(int task) {
+  for (const Demand& demand : demands(task))
+    if (has_kernels_[index(demand.processor)]) start_exec(task, demand, kEndless, true);
+}
+
+void SimGridSimulation::wait(int task, Seconds time) {
+  if (time.value <= 0) return;
+  ++open_parts_[static_cast<std::size_t>(task)];
+  at(now() + time.value, [this, task] {
+    if (runs(task)) part_ended(task);
+  });
+}
+
+void SimGridSimulation::part_ended(int task) {
+  if (--open_parts_[static_cast<std::size_t>(task)] == 0) next_phase(task);
+}
+
+void SimGridSimulation::next_phase(int task) {
+  let_go(task);
+  ++phase_[static_cast<std::size_t>(task)];
+  enter_phase(task);
+}
+
+void SimGridSimulation::let_go(int task) {
+  activities_.free_retired(now());
+  activities_.let_go(task);
+  if (cleaning_ || !activities_.has_cancellations()) return;
+  cleaning_ = true;
+  at(now(), [this] { clean_up(); });
+}
+
+/// All events of this instant, then the controller.
+void SimGridSimulation::apply_events() {
+  const std::size_t first = next_event_;
+  if (queue_.all_done()) return;
+  for (; next_event_ < events_.size() && events_[next_event_].at.value <= now(); ++next_event_)
+    std::visit([this](const auto& what) { apply(what); }, events_[next_event_].what);
+  if (next_event_ == first) return;
+  const std::span<const Event> happened(events_.data() + first, next_event_ - first);
+  if (controller_.on_events(Seconds(now()), happened) == AfterEvents::stop) stop();
+}
+
+void SimGridSimulation::apply(const ProcessorLost& loss) {
+  for (int task : queue_.lose_processor(loss.processor)) lose(task);
+  to_turn_off_.push_back(loss.processor);
+  if (!cleaning_) at(now(), [this] { clean_up(); });
+  cleaning_ = true;
+}
+
+void SimGridSimulation::apply(const CapacityChanged& change) {
+  platform_.link(change.channel)->set_bandwidth(change.capacity.value);
+}
+
+void SimGridSimulation::lose(int task) {
+  queue_.lose(task);
+  let_go(task);
+}
+
+void SimGridSimulation::stop() {
+  for (std::size_t i = 0; i < graph_.tasks.size(); ++i)
+    if (timeline_.start[i].value >= 0 && runs(static_cast<int>(i))) lose(static_cast<int>(i));
+  timeline_.stopped_early = true;
+}
+
+void SimGridSimulation::clean_up() {
+  cleaning_ = false;
+  activities_.cancel(now());
+  for (ProcessorId processor : to_turn_off_) platform_.host(processor)->turn_off();
+  to_turn_off_.clear();
+}
+
+}  // namespace trainyard
