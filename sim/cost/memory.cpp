@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "sim/cost/kernel_time.hpp"
+#include "sim/units/text.hpp"
 
 namespace trainyard {
 namespace {
@@ -121,6 +124,14 @@ ActivationMemory activation_memory(const Module& module, std::span<const LayerId
 
 Bytes reserved_memory(const DeviceType& device, Bytes allocated, int tensor) {
   return device.reserved + allocated * (tensor > 1 ? kFragmentationWithTensor : kFragmentationWithout);
+}
+
+std::string shortfall_text(const MemoryReport& memory) {
+  std::string parts;
+  for (int i = 0; i < kMemoryClasses; ++i)
+    if (memory.at_peak[i] > Bytes(0))
+      parts += fmt::format("{}{} {}", parts.empty() ? "" : " · ", name(static_cast<MemoryClass>(i)), to_text(memory.at_peak[i]));
+  return fmt::format("does not fit: {} lacks {} ({}; of {})", memory.device, to_text(memory.missing()), parts, to_text(memory.capacity));
 }
 
 int micro_batches_in_flight(const std::string& schedule, int stage, int stages, int micro_batches,

@@ -42,6 +42,9 @@ struct ActivationMemory {
 /// tensor axis, 6.5 % without) and the type's reserve. Source: memory.md §2.10.
 [[nodiscard]] Bytes reserved_memory(const DeviceType& device, Bytes allocated, int tensor);
 
+/// `does not fit: a100.0.0 lacks 6.6 GB (weights 6.5 GB · gradients .. ; of 39.6 GB)`.
+[[nodiscard]] std::string shortfall_text(const MemoryReport& memory);
+
 /// The largest number of micro-batches between the start of F and the end of B at a stage: all for gpipe, min(n, p - i) for
 /// 1f1b, or the Plan's own bound. `stage` from 0.
 [[nodiscard]] int micro_batches_in_flight(const std::string& schedule, int stage, int stages, int micro_batches,

@@ -1,1 +1,103 @@
-// (being written)
+#include "sim/job/case.hpp"
+
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "sim/cost/memory.hpp"
+#include "sim/job/step_simulator.hpp"
+#include "sim/planning/plan_text.hpp"
+#include "sim/planning/registry.hpp"
+#include "sim/units/error.hpp"
+
+namespace trainyard {
+namespace {
+
+class Stopwatch {
+ public:
+  [[nodiscard]] Seconds lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const Seconds passed(std::chrono::duration<double>(now - start_).count());
+    start_ = now;
+    return passed;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::unique_ptr<Strategy> make_strategy(const Case& which) {
+  const StrategyInfo* info = StrategyRegistry::instance().find(which.strategy);
+  if (!info) throw UserError("no strategy \"" + which.strategy + "\"");
+  Diagnostics diagnostics;
+  const StrategyOptions options{which.options ? View(*which.options) : View(), which.directory};
+  auto strategy = info->make(options, diagnostics);
+  diagnostics.throw_if_any();
+  return strategy;
+}
+
+void keep_rejected(const std::vector<Rejected>& rejected, CaseResult& result) {
+  for (const Rejected& plan : rejected) result.rejected.push_back({plan.what, plan.why});
+}
+
+void refuse(CaseResult& result, const Infeasible& why) {
+  result.status = CaseStatus::infeasible;
+  result.reason = why.why;
+  if (why.memory) result.step.memory = *why.memory;
+  keep_rejected(why.rejected, result);
+}
+
+void simulate(const Planned& planned, StepSimulator& simulator, const CaseOptions& options, CaseResult& result) {
+  SimulatedStep step = options.keep_trace ? simulator.simulate_with_trace(planned.plan)
+                                          : SimulatedStep{std::move(simulator.simulate(std::span(&planned.plan, 1)).front()), {}};
+  if (const auto* error = std::get_if<SimulationError>(&step.outcome)) {
+    result.status = CaseStatus::error;
+    result.reason = error->why;
+    return;
+  }
+  result.step = std::get<StepReport>(step.outcome);
+  result.trace = std::move(step.trace);
+  if (result.step.memory.fits()) return;
+  result.status = CaseStatus::infeasible;
+  result.reason = shortfall_text(result.step.memory);
+}
+
+void plan_and_simulate(const Case& which, const CaseOptions& options, const WorkerNursery& nursery, CaseResult& result) {
+  const auto strategy = make_strategy(which);
+  StepSimulator simulator(*which.cluster, *which.workload, {options.symmetry, options.full_detail}, nursery, options.jobs);
+  Stopwatch watch;
+  const PlanOrInfeasible answer = strategy->plan({*which.cluster, *which.workload, simulator, which.seed});
+  result.planner_wall = watch.lap();
+  if (const auto* infeasible = std::get_if<Infeasible>(&answer)) return refuse(result, *infeasible);
+  const Planned& planned = std::get<Planned>(answer);
+  result.plan_json = to_json(describe(planned.plan, *which.cluster, *which.workload));
+  result.plan_line = one_line(planned.plan, *which.cluster, *which.workload);
+  result.planner_estimate = planned.estimated_step_time;
+  keep_rejected(planned.rejected, result);
+  if (const auto wrong = planned.plan.check(*which.cluster, *which.workload); !wrong.empty())
+    throw UserError(fmt::format("{}", fmt::join(wrong, "; ")));
+  simulate(planned, simulator, options, result);
+  result.simulation_wall = watch.lap();
+}
+
+}  // namespace
+
+CaseResult run_case(const Case& which, const CaseOptions& options, const WorkerNursery& nursery) {
+  CaseResult result;
+  result.scenario = which.scenario;
+  result.variant = which.variant;
+  result.strategy = which.strategy;
+  try {
+    plan_and_simulate(which, options, nursery, result);
+  } catch (const UserError& error) {
+    result.status = CaseStatus::error;
+    result.user_error = true;
+    result.reason = error.what();
+  } catch (const std::exception& error) {
+    result.status = CaseStatus::error;
+    result.reason = error.what();
+  }
+  return result;
+}
+
+}  // namespace trainyard

@@ -9,7 +9,7 @@
 #include "sim/lowering/buckets.hpp"
 #include "sim/lowering/lower.hpp"
 #include "sim/lowering/resources.hpp"
-#include "sim/lowering/stage_work.hpp"
+#include "sim/cost/stage_work.hpp"
 #include "sim/lowering/symmetry.hpp"
 
 namespace trainyard {

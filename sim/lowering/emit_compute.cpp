@@ -22,9 +22,8 @@ class CellWriter {
         private_(emission.resources.tensor_is_private[cell_class]),
         tensor_(emission.resources.tensor_of_cell[cell_class]),
         tasks_(emission.cells[cell_class]) {
-    const CommunicatorClass* group = tensor_ < 0 ? nullptr : &emission.resources.communicators[tensor_];
-    const TensorGroup tensor = group ? TensorGroup{group->first, group->lone_rate, group->ring_rate} : TensorGroup{};
-    work_ = stage_work(emission.placement.cells[cell_], role_, *emission.placement.module, emission.cluster, emission.workload, tensor);
+    work_ = stage_work(emission.placement.cells[cell_], role_, *emission.placement.module, emission.cluster, emission.workload,
+                       tensor_group());
     plan_segments();
     measure_memory();
   }
@@ -52,6 +51,15 @@ class CellWriter {
     std::size_t from = 0, to = 0;
     int run = -1;
   };
+
+  TensorGroup tensor_group() const {
+    if (tensor_ < 0) return {};
+    const CommunicatorClass& group = emission_.resources.communicators[tensor_];
+    TensorGroup tensor{group.first->shape(CollectiveKind::all_reduce), emission_.cluster.transports[index(group.first->transport)],
+                       group.ring_rate};
+    tensor.shape.ring_rate = group.lone_rate;
+    return tensor;
+  }
 
   const Software& software() const { return emission_.workload.software; }
   bool gathers_weights() const { return role_.zero >= 1 && software().overlap_weight_gather; }

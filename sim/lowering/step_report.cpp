@@ -57,10 +57,7 @@ StepReport report_step(const Lowered& lowered, const TaskGraph& unrolled, const 
   report.step_time = (to - from) / double(window);
   report.first_step_time = ends.end.front();
   report.time = time_breakdown(lowered, unrolled, timeline, from, to);
-  for (Seconds* part : {&report.time.forward, &report.time.backward, &report.time.recompute, &report.time.tensor,
-                        &report.time.pipeline, &report.time.data, &report.time.expert, &report.time.context,
-                        &report.time.optimizer, &report.time.offload, &report.time.bubble, &report.time.other})
-    *part /= double(window);
+  report.time *= 1 / double(window);
   const Seconds exposed = report.time.tensor + report.time.pipeline + report.time.data + report.time.expert + report.time.context;
   report.bubble_fraction = report.time.bubble / report.step_time;
   report.exposed_communication_fraction = exposed / report.step_time;

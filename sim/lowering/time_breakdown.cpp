@@ -71,28 +71,6 @@ void add_idle(DeviceTime& device, double from, double to) {
   close(to);
 }
 
-TimeBreakdown scaled(TimeBreakdown time, double by) {
-  for (Seconds* part : {&time.forward, &time.backward, &time.recompute, &time.tensor, &time.pipeline, &time.data, &time.expert,
-                        &time.context, &time.optimizer, &time.offload, &time.bubble, &time.other})
-    *part *= by;
-  return time;
-}
-
-void add(TimeBreakdown& to, const TimeBreakdown& from) {
-  to.forward += from.forward;
-  to.backward += from.backward;
-  to.recompute += from.recompute;
-  to.tensor += from.tensor;
-  to.pipeline += from.pipeline;
-  to.data += from.data;
-  to.expert += from.expert;
-  to.context += from.context;
-  to.optimizer += from.optimizer;
-  to.offload += from.offload;
-  to.bubble += from.bubble;
-  to.other += from.other;
-}
-
 }  // namespace
 
 TimeBreakdown time_breakdown(const Lowered& lowered, const TaskGraph& unrolled, const Timeline& timeline, Seconds from, Seconds to) {
@@ -114,10 +92,12 @@ TimeBreakdown time_breakdown(const Lowered& lowered, const TaskGraph& unrolled, 
   double count = 0;
   for (std::size_t p = 0; p < devices.size(); ++p) {
     add_idle(devices[p], from.value, to.value);
-    add(sum, scaled(devices[p].time, lowered.devices[p].devices));
+    devices[p].time *= lowered.devices[p].devices;
+    sum += devices[p].time;
     count += lowered.devices[p].devices;
   }
-  return scaled(sum, 1 / count);
+  sum *= 1 / count;
+  return sum;
 }
 
 }  // namespace trainyard

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/cost/collective_time.hpp"
-#include "sim/lowering/placement.hpp"
+#include "sim/cost/placement.hpp"
 #include "sim/routing/router.hpp"
 
 namespace trainyard {

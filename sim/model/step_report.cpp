@@ -3,7 +3,19 @@
 namespace trainyard {
 
 Seconds TimeBreakdown::total() const {
-  return forward + backward + recompute + tensor + pipeline + data + expert + context + optimizer + offload + bubble + other;
+  Seconds sum{};
+  for (const TimePartName& part : kTimeParts) sum += this->*part.part;
+  return sum;
+}
+
+TimeBreakdown& TimeBreakdown::operator+=(const TimeBreakdown& other) {
+  for (const TimePartName& part : kTimeParts) this->*part.part += other.*part.part;
+  return *this;
+}
+
+TimeBreakdown& TimeBreakdown::operator*=(double factor) {
+  for (const TimePartName& part : kTimeParts) this->*part.part *= factor;
+  return *this;
 }
 
 }  // namespace trainyard

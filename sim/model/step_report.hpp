@@ -16,7 +16,27 @@ namespace trainyard {
 struct TimeBreakdown {
   Seconds forward{}, backward{}, recompute{}, tensor{}, pipeline{}, data{}, expert{}, context{}, optimizer{}, offload{}, bubble{}, other{};
   [[nodiscard]] Seconds total() const;
+  TimeBreakdown& operator+=(const TimeBreakdown& other);
+  TimeBreakdown& operator*=(double factor);
 };
+
+/// The kinds by name, in the order in which results list them.
+struct TimePartName {
+  const char* name;
+  Seconds TimeBreakdown::*part;
+};
+inline constexpr std::array<TimePartName, 12> kTimeParts{{{"forward", &TimeBreakdown::forward},
+                                                          {"backward", &TimeBreakdown::backward},
+                                                          {"recompute", &TimeBreakdown::recompute},
+                                                          {"tensor", &TimeBreakdown::tensor},
+                                                          {"pipeline", &TimeBreakdown::pipeline},
+                                                          {"data", &TimeBreakdown::data},
+                                                          {"expert", &TimeBreakdown::expert},
+                                                          {"context", &TimeBreakdown::context},
+                                                          {"optimizer", &TimeBreakdown::optimizer},
+                                                          {"offload", &TimeBreakdown::offload},
+                                                          {"bubble", &TimeBreakdown::bubble},
+                                                          {"other", &TimeBreakdown::other}}};
 
 /// Bytes by class, in the order of MemoryClass.
 using MemoryBreakdown = std::array<Bytes, kMemoryClasses>;

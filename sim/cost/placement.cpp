@@ -1,4 +1,4 @@
-#include "sim/lowering/placement.hpp"
+#include "sim/cost/placement.hpp"
 
 #include "sim/cost/memory.hpp"
 #include "sim/units/error.hpp"

@@ -1,4 +1,4 @@
-#include "sim/lowering/stage_work.hpp"
+#include "sim/cost/stage_work.hpp"
 
 #include <algorithm>
 #include <map>
@@ -17,7 +17,7 @@ Bytes activation_bytes(const StageRole& role, const Module& module, const Worklo
 
 class PieceTimer {
  public:
-  PieceTimer(const Cluster& cluster, const TensorGroup& tensor) : cluster_(cluster), tensor_(tensor) {}
+  explicit PieceTimer(const TensorGroup& tensor) : tensor_(tensor) {}
 
   [[nodiscard]] TimedPiece timed(const Piece& piece) const {
     TimedPiece timed{piece.kind, piece.name, piece.kernel.value_or(Kernel{}), std::nullopt, {}};
@@ -33,13 +33,12 @@ class PieceTimer {
 
  private:
   void price(const TensorCollective& collective, TimedPiece& timed) const {
-    CollectiveShape shape = tensor_.communicator->shape(collective.kind);
-    shape.ring_rate = tensor_.lone_rate;
-    timed.collective = collective_cost(shape, cluster_.transports[index(tensor_.communicator->transport)], collective.size);
+    CollectiveShape shape = tensor_.shape;
+    shape.kind = collective.kind;
+    timed.collective = collective_cost(shape, tensor_.transport, collective.size);
     timed.collective_alone = timed.collective->alone(tensor_.together_rate);
   }
 
-  const Cluster& cluster_;
   const TensorGroup& tensor_;
 };
 
@@ -92,7 +91,7 @@ Bytes transfer_bytes(const StageRole& role, const Module& module, const Workload
 StageWork stage_work(const Cell& cell, const StageRole& role, const Module& module, const Cluster& cluster, const Workload& workload,
                      const TensorGroup& tensor) {
   const std::vector<DeviceTypeId> types = distinct_types(cell, cluster);
-  const PieceTimer timer(cluster, tensor);
+  const PieceTimer timer(tensor);
   std::map<LayerTypeId, LayerPieces> known;
   std::map<LayerTypeId, Flops> recomputed;
   StageWork work;

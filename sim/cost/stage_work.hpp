@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "sim/cost/collective_time.hpp"
-#include "sim/lowering/placement.hpp"
-#include "sim/lowering/traffic.hpp"
+#include "sim/cost/placement.hpp"
 #include "sim/model/cluster.hpp"
 
 namespace trainyard {
@@ -33,11 +32,12 @@ struct StageWork {
   Flops recomputed{};                      ///< one micro-batch, all members of the cell
 };
 
-/// A cell's tensor group: null for a cell of one device. Rates of one ring: alone on its links, and together with the groups of
-/// its class, which run at the same times.
+/// A cell's tensor group; unused for a cell of one device. Rates of one ring: alone on its links (in `shape`), and together with
+/// other groups that run at the same times.
 struct TensorGroup {
-  const Communicator* communicator = nullptr;
-  BytesPerSecond lone_rate{}, together_rate{};
+  CollectiveShape shape;
+  Transport transport;
+  BytesPerSecond together_rate{};
 };
 
 /// Members of different types: each kernel takes as long as the slowest member needs, since the group advances in lock step.

@@ -1,0 +1,192 @@
+#include "sim/planning/estimate.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "sim/cost/kernel_time.hpp"
+#include "sim/cost/memory.hpp"
+#include "sim/cost/stage_work.hpp"
+
+namespace trainyard {
+namespace {
+
+/// A ring over devices as the cost functions want it, alone on its links.
+TensorGroup ring_group(const Router& router, const Cluster& cluster, const std::vector<DeviceId>& members) {
+  if (members.size() < 2) return {};
+  const RingUse use = router.rings(members);
+  TensorGroup group;
+  group.shape.members = int(members.size());
+  group.shape.hops = use.nodes > 1 ? use.nodes : int(members.size());
+  group.shape.rings = use.rings;
+  group.shape.hop_latency = use.hop_latency;
+  group.transport = cluster.transports[index(use.transport)];
+  for (const auto& [link, times] : use.links) {
+    const BytesPerSecond rate = cluster.links[index(link)].bandwidth / double(times);
+    if (group.together_rate.value == 0 || rate < group.together_rate) group.together_rate = rate;
+  }
+  group.shape.ring_rate = group.together_rate;
+  return group;
+}
+
+Seconds collective_time(TensorGroup group, CollectiveKind kind, Bytes size) {
+  group.shape.kind = kind;
+  return collective_cost(group.shape, group.transport, size).alone(group.together_rate);
+}
+
+Seconds total(const std::vector<TimedPiece>& pieces) {
+  Seconds sum{};
+  for (const TimedPiece& piece : pieces) sum += piece.alone();
+  return sum;
+}
+
+class Estimator {
+ public:
+  Estimator(const Plan& plan, const Cluster& cluster, const Workload& workload, const Router& router)
+      : cluster_(cluster), workload_(workload), router_(router), placement_(place(plan, workload)) {
+    for (std::size_t i = 0; i < placement_.cells.size(); ++i)
+      for (const LayerId layer : placement_.role(int(i)).layers) holders_[layer].push_back(int(i));
+  }
+
+  StepEstimate estimate() {
+    StepEstimate estimate;
+    std::map<int, std::vector<int>> pipelines;
+    for (std::size_t r = 0; r < placement_.roles.size(); ++r) pipelines[placement_.roles[r].pipeline].push_back(int(r));
+    Seconds tail{};
+    for (const auto& [pipeline, roles] : pipelines) {
+      Seconds sum{}, slowest{};
+      for (const int role : roles) {
+        const StageTimes times = stage_times(role);
+        const Seconds stage = times.forward + times.backward + times.transfer;
+        sum += stage;
+        slowest = std::max(slowest, stage);
+        tail = std::max(tail, exposed_exchange(role, times) + update_time(role));
+        keep_fullest(role, estimate.memory);
+      }
+      const int micro_batches = placement_.roles[roles.front()].micro_batches;
+      estimate.step_time = std::max(estimate.step_time, sum + slowest * double(micro_batches - 1));
+    }
+    estimate.step_time += tail;
+    return estimate;
+  }
+
+ private:
+  struct StageTimes {
+    Seconds forward{}, backward{}, transfer{};
+  };
+
+  /// The slowest data rank of a stage sets its pace; ranks of equal device types have equal times.
+  StageTimes stage_times(int role) const {
+    StageTimes slowest;
+    std::map<std::vector<DeviceTypeId>, bool> seen;
+    for (int rank = 0; rank < placement_.data_size[role]; ++rank) {
+      const int cell = placement_.first_cell[role] + rank;
+      if (!seen.emplace(types_of(cell), true).second) continue;
+      const StageTimes times = cell_times(cell);
+      if (times.forward + times.backward > slowest.forward + slowest.backward) slowest = times;
+    }
+    return slowest;
+  }
+
+  std::vector<DeviceTypeId> types_of(int cell) const {
+    std::vector<DeviceTypeId> types;
+    for (const DeviceId member : placement_.cells[cell].members) types.push_back(cluster_.devices[index(member)].type);
+    return types;
+  }
+
+  StageTimes cell_times(int cell) const {
+    const StageRole& role = placement_.role(cell);
+    const StageWork work = stage_work(placement_.cells[cell], role, *placement_.module, cluster_, workload_,
+                                      ring_group(router_, cluster_, placement_.cells[cell].members));
+    StageTimes times{total(work.forward_receive), total(work.backward_receive), Seconds(0)};
+    for (const LayerPieces& layer : work.layers) {
+      times.forward += total(layer.forward);
+      times.backward += total(layer.backward);
+    }
+    if (role.position + 1 < role.stages) times.transfer = 2.0 * transfer_time(cell);
+    return times;
+  }
+
+  Seconds transfer_time(int cell) const {
+    const StageRole& role = placement_.role(cell);
+    const int next = placement_.first_cell[placement_.role_at(role.pipeline, role.position + 1)] + placement_.cells[cell].data_rank;
+    const auto &senders = placement_.cells[cell].members, &receivers = placement_.cells[next].members;
+    const Route& route = router_.route(senders.front(), receivers.front());
+    CollectiveShape shape{CollectiveKind::send, 2, 1, 1, route.bottleneck, route.latency};
+    const Bytes size = transfer_bytes(role, *placement_.module, workload_, int(senders.size()), int(receivers.size()));
+    return collective_cost(shape, cluster_.transports[index(router_.transport_of(route))], size).alone(route.bottleneck);
+  }
+
+  /// Groups of the same holders exchange together; an overlapped exchange hides behind the last backward pass but for its last bucket.
+  Seconds exposed_exchange(int role_id, const StageTimes& times) const {
+    const StageRole& role = placement_.roles[role_id];
+    std::map<std::vector<int>, std::vector<LayerId>> groups;
+    for (const LayerId layer : role.layers) groups[holders_.at(layer)].push_back(layer);
+    Seconds reduce{}, gather{};
+    for (const auto& [cells, layers] : groups) {
+      if (cells.size() < 2) continue;
+      std::vector<DeviceId> members;
+      for (const int cell : cells) members.push_back(placement_.cells[cell].members.front());
+      const TensorGroup ring = ring_group(router_, cluster_, members);
+      const double parameters = parameters_on_device(*placement_.module, layers, role.cut);
+      const Bytes gradients = element_size(workload_.software.gradient_reduce_type) * parameters;
+      reduce += collective_time(ring, role.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, gradients);
+      if (role.zero >= 1) gather += collective_time(ring, CollectiveKind::all_gather, element_size(workload_.precision) * parameters);
+    }
+    const double hidden = double(role.layers.size() - 1) / double(role.layers.size());
+    if (workload_.software.overlap_gradient_reduce) reduce = std::max(reduce - times.backward * hidden, reduce * (1 - hidden));
+    if (workload_.software.overlap_weight_gather) gather = std::max(gather - times.forward * hidden, gather * (1 - hidden));
+    return reduce + gather;
+  }
+
+  Seconds update_time(int role_id) const {
+    const StageRole& role = placement_.roles[role_id];
+    if (workload_.optimizer == "none") return Seconds(0);
+    double parameters = 0;
+    for (const LayerId layer : role.layers)
+      parameters += parameters_on_device(*placement_.module, std::span(&layer, 1), role.cut) /
+                    (role.zero >= 1 ? double(holders_.at(layer).size()) : 1.0);
+    const DeviceId member = placement_.cells[placement_.first_cell[role_id]].members.front();
+    return adam_time(cluster_.type_of(member), parameters, workload_.software.gradient_type);
+  }
+
+  void keep_fullest(int role_id, MemoryReport& fullest) const {
+    std::map<DeviceTypeId, DeviceId> members;
+    for (int rank = 0; rank < placement_.data_size[role_id]; ++rank)
+      for (const DeviceId member : placement_.cells[placement_.first_cell[role_id] + rank].members)
+        members.emplace(cluster_.devices[index(member)].type, member);
+    for (const auto& [type, member] : members) {
+      const MemoryReport memory = memory_of(role_id, member);
+      if (fullest.capacity.value == 0 || memory.peak / memory.capacity > fullest.peak / fullest.capacity) fullest = memory;
+    }
+  }
+
+  MemoryReport memory_of(int role_id, DeviceId member) const {
+    const StageRole& role = placement_.roles[role_id];
+    const DeviceType& type = cluster_.type_of(member);
+    const int holders = int(holders_.at(role.layers.front()).size());
+    const StaticMemory held = static_memory(*placement_.module, role.layers, role.cut, workload_, holders, role.zero);
+    const ActivationMemory activations = activation_memory(*placement_.module, role.layers, role.cut, type, workload_);
+    MemoryReport memory{cluster_.devices[index(member)].name, Bytes(0), cluster_.devices[index(member)].memory, {}, Seconds(0)};
+    const Bytes transient = std::max(activations.forward_peak - activations.kept, activations.backward_peak);
+    memory.at_peak = {held.weights, held.gradients, held.optimizer, activations.kept * double(role.in_flight) + transient, held.buffers,
+                      Bytes(0)};
+    for (const Bytes part : memory.at_peak) memory.peak += part;
+    memory.at_peak[std::size_t(MemoryClass::reserved)] = reserved_memory(type, memory.peak, role.cut.tensor);
+    memory.peak += memory.at_peak[std::size_t(MemoryClass::reserved)];
+    return memory;
+  }
+
+  const Cluster& cluster_;
+  const Workload& workload_;
+  const Router& router_;
+  Placement placement_;
+  std::map<LayerId, std::vector<int>> holders_;
+};
+
+}  // namespace
+
+StepEstimate estimate_step(const Plan& plan, const Cluster& cluster, const Workload& workload, const Router& router) {
+  return Estimator(plan, cluster, workload, router).estimate();
+}
+
+}  // namespace trainyard

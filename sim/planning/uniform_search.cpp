@@ -1,0 +1,167 @@
+#include "sim/planning/uniform_search.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "sim/cost/memory.hpp"
+#include "sim/planning/estimate.hpp"
+#include "sim/planning/plan_text.hpp"
+#include "sim/routing/router.hpp"
+#include "sim/units/text.hpp"
+
+namespace trainyard {
+namespace {
+
+constexpr std::array kRecomputes{RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full};
+/// Reasons kept for candidates that were not taken; more help nobody.
+constexpr std::size_t kRejectedKept = 50;
+
+struct Candidate {
+  Plan plan;
+  StepEstimate estimate;
+};
+
+/// What Megatron's rules need to know of the model.
+struct ModelSizes {
+  int layers = 0, heads = 0, key_value_heads = 0;
+};
+
+ModelSizes sizes_of(const Workload& workload) {
+  const Module& module = workload.modules[index(workload.passes.front().module)];
+  ModelSizes sizes;
+  for (const Layer& layer : module.layers)
+    for (const Operator& op : module.types[index(layer.type)].operators) {
+      if (op.attention.heads == 0) continue;
+      sizes.heads = op.attention.heads;
+      sizes.key_value_heads = op.attention.key_value_heads;
+    }
+  for (const Layer& layer : module.layers)
+    if (has_attention(module.types[index(layer.type)])) ++sizes.layers;
+  return sizes;
+}
+
+class UniformSearch {
+ public:
+  UniformSearch(const PlanningContext& context, const UniformSearchOptions& options)
+      : context_(context), options_(options), router_(context.cluster), sizes_(sizes_of(context.workload)) {}
+
+  UniformOrInfeasible search(std::vector<NodeId> nodes) {
+    for (; !nodes.empty(); nodes.pop_back()) {
+      candidates_.clear();
+      enumerate(nodes);
+      if (candidates_.empty()) continue;
+      if (auto found = simulate_best()) return std::move(*found);
+    }
+    if (nearest_miss_) return Infeasible{shortfall_text(*nearest_miss_), nearest_miss_, std::move(rejected_)};
+    return Infeasible{"no tensor x pipeline x data layout divides the devices, the layers and the batch", std::nullopt,
+                      std::move(rejected_)};
+  }
+
+ private:
+  const Cluster& cluster() const { return context_.cluster; }
+
+  void enumerate(const std::vector<NodeId>& nodes) {
+    std::vector<DeviceId> devices;
+    std::size_t smallest_node = SIZE_MAX;
+    for (const NodeId node : nodes) {
+      std::size_t count = 0;
+      for (const DeviceId device : cluster().nodes[index(node)].devices)
+        if (cluster().devices[index(device)].kind == DeviceKind::gpu) {
+          devices.push_back(device);
+          ++count;
+        }
+      smallest_node = std::min(smallest_node, count);
+    }
+    for (int tensor = 1; tensor <= int(smallest_node); tensor *= 2)
+      if (sizes_.heads % tensor == 0 && sizes_.key_value_heads % tensor == 0) enumerate_pipelines(devices, tensor);
+  }
+
+  void enumerate_pipelines(const std::vector<DeviceId>& devices, int tensor) {
+    const int groups = int(devices.size()) / tensor;
+    if (groups * tensor != int(devices.size())) return;
+    for (int pipeline = 1; pipeline <= std::min(groups, sizes_.layers); ++pipeline) {
+      if (groups % pipeline != 0 || sizes_.layers % pipeline != 0) continue;
+      const int batch = int(context_.workload.global_batch), data = groups / pipeline;
+      if (batch % data != 0) continue;
+      for (int micro_batch = 1; micro_batch <= batch / data; micro_batch *= 2)
+        if (batch / data % micro_batch == 0) add_candidates(devices, tensor, pipeline, data, micro_batch);
+    }
+  }
+
+  void add_candidates(const std::vector<DeviceId>& devices, int tensor, int pipeline, int data, int micro_batch) {
+    for (const RecomputeKind recompute : kRecomputes) {
+      ShortPlan shape;
+      shape.tensor = tensor;
+      shape.pipeline = pipeline;
+      shape.data = data;
+      shape.micro_batch = micro_batch;
+      shape.devices = devices;
+      shape.settings.recompute = Recompute{recompute, 1};
+      Expanded expanded = expand(shape, cluster(), context_.workload);
+      if (!expanded.why_not.empty() || !expanded.plan.check(cluster(), context_.workload).empty()) continue;
+      consider(std::move(expanded.plan));
+    }
+  }
+
+  void consider(Plan plan) {
+    Candidate candidate{std::move(plan), {}};
+    candidate.estimate = estimate_step(candidate.plan, cluster(), context_.workload, router_);
+    if (candidate.estimate.memory.fits())
+      candidates_.push_back(std::move(candidate));
+    else
+      miss(candidate.plan, candidate.estimate.memory);
+  }
+
+  void miss(const Plan& plan, const MemoryReport& memory) {
+    reject(plan, shortfall_text(memory));
+    if (!nearest_miss_ || memory.missing() < nearest_miss_->missing()) nearest_miss_ = memory;
+  }
+
+  void reject(const Plan& plan, std::string why) {
+    if (rejected_.size() < kRejectedKept) rejected_.push_back({one_line(plan, cluster(), context_.workload), std::move(why)});
+  }
+
+  std::optional<UniformPlan> simulate_best() {
+    std::ranges::stable_sort(candidates_, {}, [](const Candidate& c) { return c.estimate.step_time; });
+    if (candidates_.size() > std::size_t(options_.simulate)) candidates_.resize(options_.simulate);
+    std::vector<Plan> plans;
+    for (const Candidate& candidate : candidates_) plans.push_back(candidate.plan);
+    const std::vector<SimulationOutcome> outcomes = context_.simulator.simulate(plans);
+    int best = -1;
+    Seconds best_time{};
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      const auto* report = std::get_if<StepReport>(&outcomes[i]);
+      if (!report) {
+        reject(plans[i], std::get<SimulationError>(outcomes[i]).why);
+      } else if (!report->memory.fits()) {
+        miss(plans[i], report->memory);
+      } else if (best < 0 || report->step_time < best_time) {
+        best = int(i);
+        best_time = report->step_time;
+      }
+    }
+    if (best < 0) return std::nullopt;
+    for (std::size_t i = 0; i < outcomes.size(); ++i)
+      if (const auto* report = std::get_if<StepReport>(&outcomes[i]); report && int(i) != best && report->memory.fits())
+        reject(plans[i], "slower: " + to_text(report->step_time));
+    return UniformPlan{{plans[best], candidates_[best].estimate.step_time, std::move(rejected_), false}, best_time};
+  }
+
+  const PlanningContext& context_;
+  const UniformSearchOptions& options_;
+  Router router_;
+  ModelSizes sizes_;
+  std::vector<Candidate> candidates_;
+  std::vector<Rejected> rejected_;
+  std::optional<MemoryReport> nearest_miss_;
+};
+
+}  // namespace
+
+UniformOrInfeasible search_uniform(const PlanningContext& context, const std::vector<NodeId>& nodes, const UniformSearchOptions& options) {
+  return UniformSearch(context, options).search(nodes);
+}
+
+}  // namespace trainyard

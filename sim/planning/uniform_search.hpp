@@ -1,0 +1,29 @@
+// Equal stages over a list of devices: the search that Megatron-LM users do by hand.
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "sim/planning/strategy.hpp"
+
+namespace trainyard {
+
+struct UniformSearchOptions {
+  int simulate = 20;                     ///< candidates that are simulated
+};
+
+struct UniformPlan {
+  Planned planned;
+  Seconds step_time{};                   ///< simulated
+};
+using UniformOrInfeasible = std::variant<UniformPlan, Infeasible>;
+
+/// tensor x pipeline x data x micro-batch x recompute by Megatron-LM's rules: tensor a power of two inside a node that divides the
+/// (key-value) heads, pipeline divides the layers, data x micro-batch divides the batch, tensor x pipeline x data = devices.
+/// Candidates that fit are ranked in closed form and the best are simulated. Where the rules allow no layout on all of the nodes, the
+/// last nodes are left out until they do. `nodes`: whole nodes, in order.
+/// Source: Narayanan et al., arXiv 2104.04473 §5.
+[[nodiscard]] UniformOrInfeasible search_uniform(const PlanningContext& context, const std::vector<NodeId>& nodes,
+                                                 const UniformSearchOptions& options);
+
+}  // namespace trainyard
