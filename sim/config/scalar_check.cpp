@@ -73,12 +73,18 @@ std::optional<ScalarMistake> quantity_mistake(const ConfigValue& value, const Sc
   return ScalarMistake{out_of_range(printable(value.scalar), range_text(schema.range, show)), true};
 }
 
+/// The key that a path ends with: `gpu` of `nodes[1].gpu`, `layers` of `layers[0]`.
+std::string last_key(const std::string& path) {
+  const std::string whole = path.substr(0, path.find_last_not_of("[]0123456789") + 1);
+  const std::string key = whole.substr(whole.rfind('.') + 1);
+  return key.empty() ? "choice" : printable(key);
+}
+
 std::optional<ScalarMistake> choice_mistake(const ConfigValue& value, const Schema& schema) {
   if (std::find(schema.choices.begin(), schema.choices.end(), value.scalar) != schema.choices.end())
     return std::nullopt;
-  const std::string meant = nearest(value.scalar, schema.choices);
-  const std::string hint = meant.empty() ? "" : fmt::format("did you mean \"{}\"?", meant);
-  return ScalarMistake{wrong_type(value, schema, hint), !meant.empty()};
+  const bool near = !nearest(value.scalar, schema.choices).empty();
+  return ScalarMistake{unknown_name(last_key(value.place.path), value.scalar, schema.choices), near};
 }
 
 }  // namespace

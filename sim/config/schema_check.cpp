@@ -35,7 +35,8 @@ const SchemaField* find_field(const Schema& object, const std::string& name) {
 void check_object(const ConfigValue& map, const Schema& schema, Diagnostics& found) {
   for (const SchemaField& field : schema.fields)
     if (field.required && map.find(field.name) == nullptr)
-      found.add(map.place, fmt::format("the key \"{}\" is missing: {}", field.name, expectation(field.schema)));
+      found.add(map.place,
+                fmt::format("the key \"{}\" is missing; expected {}", field.name, expectation(field.schema)));
   for (std::size_t i = 0; i < map.keys.size(); ++i) {
     const auto& [key, place] = map.keys[i];
     const SchemaField* field = find_field(schema, key);
@@ -54,7 +55,7 @@ void check_list(const ConfigValue& list, const Schema& schema, Diagnostics& foun
   if (!contains(schema.range, static_cast<double>(list.items.size()))) {
     const auto show = [](double bound) { return fmt::format("{:.0f}", bound); };
     found.add(list.place,
-              fmt::format("a list of {} elements; allowed: {}", list.items.size(), range_text(schema.range, show)));
+              fmt::format("has {} elements; allowed: {}", list.items.size(), range_text(schema.range, show)));
   }
   for (const ConfigValue& item : list.items) check_value(item, schema.of.at(0), found);
 }

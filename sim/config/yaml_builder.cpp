@@ -147,7 +147,9 @@ void YamlBuilder::count_nodes(std::size_t more, const SourcePlace& place) {
 
 void YamlBuilder::refuse_tag(const std::string& tag, const SourcePlace& place) {
   if (tag.empty() || tag == "?" || tag == "!") return;
-  diagnostics_.add(place, fmt::format("the tag {} is not read; remove it", quoted(tag)));
+  constexpr std::string_view kStandard = "tag:yaml.org,2002:";
+  const std::string written = tag.starts_with(kStandard) ? "!!" + tag.substr(kStandard.size()) : tag;
+  diagnostics_.add(place, fmt::format("the tag {} is not read; remove it", quoted(written)));
 }
 
 void YamlBuilder::take_key(const std::string& key, const SourcePlace& place) {

@@ -169,6 +169,8 @@ class Documents {
     return std::nullopt;
   }
 
+  /// Whether a mistake ended the reading.
+  [[nodiscard]] bool stopped() const { return stopped_; }
   [[nodiscard]] SourcePlace beginning() const { return {file_, 1, 1, ""}; }
 
  private:
@@ -239,15 +241,13 @@ ConfigValue read_yaml_file(const std::string& path, Diagnostics& diagnostics) {
 
 ConfigValue read_yaml_text(const std::string& text, const std::string& name, Diagnostics& diagnostics) {
   Documents documents(text, name, diagnostics);
+  ConfigValue nothing;
+  nothing.place = documents.beginning();
   std::optional<ConfigValue> root = documents.next();
-  if (!root) {
-    ConfigValue nothing;
-    nothing.place = documents.beginning();
-    return nothing;
-  }
+  if (!root) return nothing;
   if (const auto second = documents.next())
     diagnostics.add(second->place, "a second document begins here; one file holds one document");
-  return *std::move(root);
+  return documents.stopped() ? nothing : *std::move(root);
 }
 
 std::vector<ConfigValue> read_yaml_documents(const std::string& text, const std::string& name,
