@@ -4,18 +4,16 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdint>
 
 namespace trainyard {
 namespace {
-
-constexpr int kLargestIndex = 100'000'000;
 
 std::optional<int> parse_index(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool canonical = !text.empty() && (text.size() == 1 || text.front() != '0') && text.front() != '-';
-  if (error != std::errc{} || end != text.data() + text.size() || !canonical || value > kLargestIndex)
-    return std::nullopt;
+  if (error != std::errc{} || end != text.data() + text.size() || !canonical) return std::nullopt;
   return value;
 }
 
@@ -57,7 +55,7 @@ std::string to_text(const SymbolicOperation& operation) {
 
 std::vector<int> IndexRange::indices() const {
   std::vector<int> all;
-  for (int i = first; i <= last; i += step) all.push_back(i);
+  for (std::int64_t i = first; i <= last; i += step) all.push_back(static_cast<int>(i));
   return all;
 }
 

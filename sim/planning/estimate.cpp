@@ -108,15 +108,18 @@ class Estimator {
 
   Seconds transfer_time(int cell) const {
     const StageRole& role = placement_.role(cell);
-    const int next = placement_.first_cell[placement_.role_at(role.pipeline, role.position + 1)] + placement_.cells[cell].data_rank;
+    const int next =
+        placement_.first_cell[placement_.role_at(role.pipeline, role.position + 1)] + placement_.cells[cell].data_rank;
     const auto &senders = placement_.cells[cell].members, &receivers = placement_.cells[next].members;
     const Route& route = router_.route(senders.front(), receivers.front());
     CollectiveShape shape{CollectiveKind::send, 2, 1, 1, route.bottleneck, route.latency};
     const Bytes size = transfer_bytes(role, *placement_.module, workload_, int(senders.size()), int(receivers.size()));
-    return collective_cost(shape, cluster_.transports[index(router_.transport_of(route))], size).alone(route.bottleneck);
+    return collective_cost(shape, cluster_.transports[index(router_.transport_of(route))], size)
+        .alone(route.bottleneck);
   }
 
-  /// Groups of the same holders exchange together; an overlapped exchange hides behind the last backward pass but for its last bucket.
+  /// Groups of the same holders exchange together; an overlapped exchange hides behind the last backward pass but for
+  /// its last bucket.
   Seconds exposed_exchange(int role_id, const StageTimes& times) const {
     const StageRole& role = placement_.roles[role_id];
     std::map<std::vector<int>, std::vector<LayerId>> groups;
@@ -129,12 +132,16 @@ class Estimator {
       const TensorGroup ring = ring_group(router_, cluster_, members);
       const double parameters = parameters_on_device(*placement_.module, layers, role.cut);
       const Bytes gradients = element_size(workload_.software.gradient_reduce_type) * parameters;
-      reduce += collective_time(ring, role.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, gradients);
-      if (role.zero >= 1) gather += collective_time(ring, CollectiveKind::all_gather, element_size(workload_.precision) * parameters);
+      reduce += collective_time(ring, role.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
+                                gradients);
+      if (role.zero >= 1)
+        gather += collective_time(ring, CollectiveKind::all_gather, element_size(workload_.precision) * parameters);
     }
     const double hidden = double(role.layers.size() - 1) / double(role.layers.size());
-    if (workload_.software.overlap_gradient_reduce) reduce = std::max(reduce - times.backward * hidden, reduce * (1 - hidden));
-    if (workload_.software.overlap_weight_gather) gather = std::max(gather - times.forward * hidden, gather * (1 - hidden));
+    if (workload_.software.overlap_gradient_reduce)
+      reduce = std::max(reduce - times.backward * hidden, reduce * (1 - hidden));
+    if (workload_.software.overlap_weight_gather)
+      gather = std::max(gather - times.forward * hidden, gather * (1 - hidden));
     return reduce + gather;
   }
 
@@ -156,7 +163,8 @@ class Estimator {
         members.emplace(cluster_.devices[index(member)].type, member);
     for (const auto& [type, member] : members) {
       const MemoryReport memory = memory_of(role_id, member);
-      if (fullest.capacity.value == 0 || memory.peak / memory.capacity > fullest.peak / fullest.capacity) fullest = memory;
+      if (fullest.capacity.value == 0 || memory.peak / memory.capacity > fullest.peak / fullest.capacity)
+        fullest = memory;
     }
   }
 
@@ -166,10 +174,12 @@ class Estimator {
     const int holders = int(holders_.at(role.layers.front()).size());
     const StaticMemory held = static_memory(*placement_.module, role.layers, role.cut, workload_, holders, role.zero);
     const ActivationMemory activations = activation_memory(*placement_.module, role.layers, role.cut, type, workload_);
-    MemoryReport memory{cluster_.devices[index(member)].name, Bytes(0), cluster_.devices[index(member)].memory, {}, Seconds(0)};
+    MemoryReport memory{
+        cluster_.devices[index(member)].name, Bytes(0), cluster_.devices[index(member)].memory, {}, Seconds(0)};
     const Bytes transient = std::max(activations.forward_peak - activations.kept, activations.backward_peak);
-    memory.at_peak = {held.weights, held.gradients, held.optimizer, activations.kept * double(role.in_flight) + transient, held.buffers,
-                      Bytes(0)};
+    memory.at_peak = {held.weights,   held.gradients,
+                      held.optimizer, activations.kept * double(role.in_flight) + transient,
+                      held.buffers,   Bytes(0)};
     for (const Bytes part : memory.at_peak) memory.peak += part;
     memory.at_peak[std::size_t(MemoryClass::reserved)] = reserved_memory(type, memory.peak, role.cut.tensor);
     memory.peak += memory.at_peak[std::size_t(MemoryClass::reserved)];

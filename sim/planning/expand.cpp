@@ -1,1 +1,245 @@
-// (being written)
+// The short form: equal stages over a list of devices.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "sim/config/schema.hpp"
+#include "sim/planning/plan_names.hpp"
+#include "sim/planning/plan_text.hpp"
+
+namespace trainyard {
+namespace {
+
+using Sizes = std::map<std::string, int>;
+
+const std::vector<std::string>& axis_names() {
+  static const std::vector<std::string> names{"tensor", "context", "shard", "data", "pipeline"};
+  return names;
+}
+
+Sizes sizes_of(const ShortPlan& plan) {
+  return {{"tensor", plan.tensor},
+          {"context", plan.context},
+          {"shard", plan.shard},
+          {"data", plan.data},
+          {"pipeline", plan.pipeline}};
+}
+
+/// `tensor 8 x data 2`, sizes of 1 left out.
+std::string product_text(const ShortPlan& plan) {
+  const Sizes sizes = sizes_of(plan);
+  std::vector<std::string> factors;
+  for (const std::string& axis : axis_names())
+    if (sizes.at(axis) > 1) factors.push_back(fmt::format("{} {}", axis, sizes.at(axis)));
+  return factors.empty() ? "sizes of 1" : fmt::format("{}", fmt::join(factors, " x "));
+}
+
+std::int64_t devices_needed(const ShortPlan& plan) {
+  std::int64_t product = 1;
+  for (const auto& [axis, size] : sizes_of(plan)) product *= size;
+  return product;
+}
+
+/// All five axes, fastest first: those given, with shard before data, then the others as usual.
+std::vector<std::string> full_rank_order(const std::vector<std::string>& given) {
+  std::vector<std::string> order = given;
+  const auto has = [&](const std::string& axis) { return std::ranges::find(order, axis) != order.end(); };
+  if (!has("shard") && has("data")) order.insert(std::ranges::find(order, "data"), "shard");
+  for (const std::string& axis : axis_names())
+    if (!has(axis)) order.push_back(axis);
+  return order;
+}
+
+std::string rank_order_problem(const std::vector<std::string>& given) {
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (std::ranges::find(axis_names(), given[i]) == axis_names().end())
+      return "rank_order: " + unknown_name("axis", given[i], axis_names());
+    if (std::find(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(i), given[i]) !=
+        given.begin() + static_cast<std::ptrdiff_t>(i))
+      return fmt::format("rank_order names {} twice", given[i]);
+  }
+  return "";
+}
+
+/// Distance in the list of devices between neighbours on each axis.
+Sizes strides(const ShortPlan& plan) {
+  const Sizes sizes = sizes_of(plan);
+  Sizes strides;
+  int stride = 1;
+  for (const std::string& axis : full_rank_order(plan.rank_order)) {
+    strides[axis] = stride;
+    stride *= sizes.at(axis);
+  }
+  return strides;
+}
+
+std::vector<DeviceId> stage_devices(const ShortPlan& plan, const std::vector<DeviceId>& devices, int stage) {
+  const Sizes stride = strides(plan);
+  std::vector<DeviceId> chosen;
+  for (int d = 0; d < plan.data; ++d)
+    for (int s = 0; s < plan.shard; ++s)
+      for (int c = 0; c < plan.context; ++c)
+        for (int t = 0; t < plan.tensor; ++t) {
+          const int at = stage * stride.at("pipeline") + d * stride.at("data") + s * stride.at("shard") +
+                         c * stride.at("context") + t * stride.at("tensor");
+          chosen.push_back(devices[static_cast<std::size_t>(at)]);
+        }
+  return chosen;
+}
+
+Layout layout_of(const ShortPlan& plan) {
+  Layout layout;
+  for (const auto& [kind, size] :
+       {std::pair(AxisKind::data, plan.data), std::pair(AxisKind::shard, plan.shard),
+        std::pair(AxisKind::context, plan.context), std::pair(AxisKind::tensor, plan.tensor)})
+    if (size > 1) layout.push_back(equal_axis(kind, size));
+  if (layout.empty()) layout.push_back(equal_axis(AxisKind::data, 1));
+  return layout;
+}
+
+int numbered_layers(const Module& module) {
+  return static_cast<int>(std::ranges::count_if(module.layers, plan_names::is_numbered));
+}
+
+/// Numbered layers by visit (chunk c of stage s is visit c · stages + s): given a stage (shared evenly by its chunks)
+/// or a visit, else even; what is left over goes to the earlier ones.
+std::vector<int> counts_by_visit(const ShortPlan& plan, int total) {
+  const int visits = plan.pipeline * plan.chunks;
+  if (static_cast<int>(plan.layers.size()) == visits) return plan.layers;
+  std::vector<int> counts(static_cast<std::size_t>(visits));
+  for (int v = 0; v < visits; ++v) {
+    const bool given = !plan.layers.empty();
+    const int share = given ? plan.layers[static_cast<std::size_t>(v % plan.pipeline)] : total;
+    const int among = given ? plan.chunks : visits;
+    const int place = given ? v / plan.pipeline : v;
+    counts[static_cast<std::size_t>(v)] = share / among + (place < share % among ? 1 : 0);
+  }
+  return counts;
+}
+
+/// The layers of each visit: what stands before the first numbered layer goes to the first, the rest behind to the
+/// last.
+std::vector<std::vector<LayerId>> layers_by_visit(const Module& module, const std::vector<int>& counts) {
+  std::vector<std::vector<LayerId>> visits(counts.size());
+  std::size_t visit = 0;
+  int taken = 0;
+  for (std::size_t l = 0; l < module.layers.size(); ++l) {
+    if (plan_names::is_numbered(module.layers[l])) {
+      while (visit + 1 < counts.size() && taken == counts[visit]) ++visit, taken = 0;
+      ++taken;
+    } else if (l > 0 && plan_names::is_numbered(module.layers[l - 1])) {
+      visit = counts.size() - 1;
+    }
+    visits[visit].push_back(id_at<LayerId>(l));
+  }
+  return visits;
+}
+
+std::string heads_problem(const ShortPlan& plan, const Module& module) {
+  for (const LayerType& type : module.types)
+    for (const Operator& op : type.operators)
+      if (op.attention.heads > 0 && op.attention.heads % plan.tensor != 0)
+        return fmt::format("{} attention heads do not divide over tensor {}", op.attention.heads, plan.tensor);
+  return "";
+}
+
+std::string layers_problem(const ShortPlan& plan, const Module& module) {
+  const int total = numbered_layers(module);
+  const int visits = plan.pipeline * plan.chunks;
+  if (plan.layers.empty())
+    return total >= visits
+               ? ""
+               : fmt::format("{} layers are too few for pipeline {} x chunks {}", total, plan.pipeline, plan.chunks);
+  const auto given = static_cast<int>(plan.layers.size());
+  if (given != plan.pipeline && given != visits)
+    return fmt::format("layers has {} counts for {} stages", given, plan.pipeline);
+  const int sum = std::accumulate(plan.layers.begin(), plan.layers.end(), 0);
+  if (sum != total) return fmt::format("layers sum to {}, the model has {}", sum, total);
+  return "";
+}
+
+std::string batch_problem(const ShortPlan& plan, const Workload& workload) {
+  if (!(plan.micro_batch > 0)) return fmt::format("micro_batch {}: must be above zero", plan.micro_batch);
+  const double together = static_cast<double>(plan.data) * plan.shard * plan.micro_batch;
+  const double micro_batches = workload.global_batch / together;
+  if (micro_batches >= 1 && micro_batches == std::round(micro_batches)) return "";
+  return fmt::format("a global batch of {} is no multiple of {} data ranks x micro_batch {}", workload.global_batch,
+                     plan.data * plan.shard, plan.micro_batch);
+}
+
+std::string sizes_problem(const ShortPlan& plan, std::size_t devices) {
+  for (const auto& [axis, size] : sizes_of(plan))
+    if (size < 1) return fmt::format("{} {}: at least 1", axis, size);
+  if (plan.chunks < 1 || plan.expert < 1)
+    return fmt::format("chunks {}, expert {}: at least 1", plan.chunks, plan.expert);
+  const std::int64_t needed = devices_needed(plan);
+  if (needed != static_cast<std::int64_t>(devices))
+    return fmt::format("{} need {} devices, there are {}", product_text(plan), needed, devices);
+  if (needed / plan.pipeline % plan.expert != 0)
+    return fmt::format("expert {} does not divide the {} devices of a stage", plan.expert, needed / plan.pipeline);
+  return "";
+}
+
+std::string problem(const ShortPlan& plan, const Workload& workload, const Module& module, std::size_t devices) {
+  for (const std::string& text :
+       {sizes_problem(plan, devices), rank_order_problem(plan.rank_order), heads_problem(plan, module),
+        layers_problem(plan, module), batch_problem(plan, workload)})
+    if (!text.empty()) return text;
+  return "";
+}
+
+std::vector<Rule> rules_of(const ShortPlan& plan) {
+  Rule plain;
+  plain.settings = plan.settings;
+  plain.settings.layout = layout_of(plan);
+  if (plan.expert == 1) return {plain};
+  Rule experts;
+  experts.operators = "experts";
+  const auto devices = static_cast<int>(devices_needed(plan) / plan.pipeline);
+  experts.settings.layout = {equal_axis(AxisKind::data, devices / plan.expert),
+                             equal_axis(AxisKind::items, plan.expert)};
+  return {plain, experts};
+}
+
+Part part_of(const ShortPlan& plan, const Workload& workload, PassId pass, const std::vector<DeviceId>& devices) {
+  const Module& module = workload.modules[index(workload.passes[index(pass)].module)];
+  const auto visits = layers_by_visit(module, counts_by_visit(plan, numbered_layers(module)));
+  Part part;
+  part.pass = pass;
+  part.schedule = plan.schedule;
+  Pipeline pipeline;
+  pipeline.batch = workload.global_batch;
+  pipeline.micro_batches =
+      static_cast<int>(std::llround(workload.global_batch / (plan.data * plan.shard * plan.micro_batch)));
+  for (int s = 0; s < plan.pipeline; ++s) {
+    Stage stage;
+    stage.devices = stage_devices(plan, devices, s);
+    for (int c = 0; c < plan.chunks; ++c)
+      stage.chunks.push_back(visits[static_cast<std::size_t>(c * plan.pipeline + s)]);
+    stage.rules = rules_of(plan);
+    part.stages.push_back(std::move(stage));
+    pipeline.stages.push_back(id_at<StageId>(static_cast<std::size_t>(s)));
+  }
+  part.pipelines.push_back(std::move(pipeline));
+  return part;
+}
+
+}  // namespace
+
+Expanded expand(const ShortPlan& plan, const Cluster& cluster, const Workload& workload) {
+  const auto pass = plan_names::find_pass(workload, "");
+  if (!pass) return {{}, "the workload has several passes: the short form is for one"};
+  const Module& module = workload.modules[index(workload.passes[index(*pass)].module)];
+  const std::vector<DeviceId> devices = plan.devices.empty() ? cluster.gpus() : plan.devices;
+  if (std::string why = problem(plan, workload, module, devices.size()); !why.empty()) return {{}, std::move(why)};
+  Plan result;
+  result.phases.push_back({{}, {part_of(plan, workload, *pass, devices)}, {}});
+  return {std::move(result), ""};
+}
+
+}  // namespace trainyard

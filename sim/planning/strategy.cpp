@@ -1,1 +1,7 @@
-// (being written)
+#include "sim/planning/strategy.hpp"
+
+namespace trainyard {
+
+Reaction Strategy::react(const ClusterChange&, const JobState& state) { return {plan(state.now)}; }
+
+}  // namespace trainyard

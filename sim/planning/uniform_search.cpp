@@ -1,9 +1,9 @@
 #include "sim/planning/uniform_search.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-
-#include <fmt/format.h>
 
 #include "sim/cost/memory.hpp"
 #include "sim/planning/estimate.hpp"
@@ -120,7 +120,8 @@ class UniformSearch {
   }
 
   void reject(const Plan& plan, std::string why) {
-    if (rejected_.size() < kRejectedKept) rejected_.push_back({one_line(plan, cluster(), context_.workload), std::move(why)});
+    if (rejected_.size() < kRejectedKept)
+      rejected_.push_back({one_line(plan, cluster(), context_.workload), std::move(why)});
   }
 
   std::optional<UniformPlan> simulate_best() {
@@ -160,7 +161,8 @@ class UniformSearch {
 
 }  // namespace
 
-UniformOrInfeasible search_uniform(const PlanningContext& context, const std::vector<NodeId>& nodes, const UniformSearchOptions& options) {
+UniformOrInfeasible search_uniform(const PlanningContext& context, const std::vector<NodeId>& nodes,
+                                   const UniformSearchOptions& options) {
   return UniformSearch(context, options).search(nodes);
 }
 
