@@ -1,1 +1,73 @@
-// (being written)
+#include <algorithm>
+
+#include "sim/engine/binary.hpp"
+#include "sim/engine/nursery.hpp"
+#include "sim/job/case.hpp"
+#include "sim/model/task_graph_fields.hpp"
+
+namespace trainyard {
+
+template <Is<TimeBreakdown> T, class V>
+void visit_fields(T& t, V&& visit) {
+  for (const TimePartName& part : kTimeParts) visit(t.*part.part);
+}
+template <Is<MemoryReport> T, class V>
+void visit_fields(T& m, V&& visit) {
+  visit(m.device, m.peak, m.capacity, m.at_peak, m.when);
+}
+template <Is<StepReport> T, class V>
+void visit_fields(T& s, V&& visit) {
+  visit(s.step_time, s.first_step_time, s.time, s.bubble_fraction, s.exposed_communication_fraction, s.model_flops, s.hardware_flops,
+        s.peak, s.tokens, s.samples, s.gpus, s.memory, s.peak_host_memory, s.price, s.price_known, s.simulated_tasks,
+        s.device_classes, s.extrapolated);
+}
+template <Is<RejectedPlan> T, class V>
+void visit_fields(T& r, V&& visit) {
+  visit(r.what, r.why);
+}
+template <Is<StepTrace> T, class V>
+void visit_fields(T& t, V&& visit) {
+  visit(t.graph, t.timeline);
+}
+template <Is<CaseResult> T, class V>
+void visit_fields(T& c, V&& visit) {
+  visit(c.scenario, c.variant, c.strategy, c.status, c.reason, c.user_error, c.plan_json, c.plan_line, c.step, c.planner_estimate,
+        c.rejected, c.trace, c.planner_wall, c.simulation_wall);
+}
+
+namespace {
+
+CaseResult died(const Case& which, const WorkerFailure& failure) {
+  CaseResult result;
+  result.scenario = which.scenario;
+  result.variant = which.variant;
+  result.strategy = which.strategy;
+  result.status = CaseStatus::error;
+  result.reason = failure.last_words.empty() ? failure.why : failure.why + ": " + failure.last_words;
+  return result;
+}
+
+}  // namespace
+
+std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const CaseOptions& options, int jobs, const WorkerNursery& nursery,
+                                  const std::function<void(std::size_t, std::size_t)>& progress) {
+  const NurseryProcess processes = start_nursery([&](std::string_view request) {
+    return binary::encoded(run_case(cases.at(binary::decoded<std::size_t>(request)), options, nursery));
+  });
+  // A worker starts when one before it has ended, so that its number tells how many have.
+  const auto next = [&](std::size_t i) {
+    if (progress && i >= std::size_t(jobs)) progress(i + 1 - jobs, cases.size());
+    return binary::encoded(i);
+  };
+  const std::vector<WorkerAnswer> answers = ask_workers(processes.socket, cases.size(), next, jobs);
+  end_nursery(processes);
+  std::vector<CaseResult> results;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const auto* failure = std::get_if<WorkerFailure>(&answers[i]);
+    results.push_back(failure ? died(cases[i], *failure) : binary::decoded<CaseResult>(std::get<std::string>(answers[i])));
+  }
+  if (progress) progress(cases.size(), cases.size());
+  return results;
+}
+
+}  // namespace trainyard

@@ -1,10 +1,11 @@
-// The members of every type inside a TaskGraph, listed once: hashing and serialising walk them.
+// The members of every type inside a TaskGraph or Timeline, listed once: hashing and serialising walk them.
 #pragma once
 
 #include <type_traits>
 
 #include "sim/model/event_trace.hpp"
 #include "sim/model/task_graph.hpp"
+#include "sim/model/timeline.hpp"
 
 namespace trainyard {
 
@@ -40,5 +41,8 @@ template <Is<TaskGraph> T, class V> void visit_fields(T& g, V&& visit) {
 template <Is<ProcessorLost> T, class V> void visit_fields(T& e, V&& visit) { visit(e.processor); }
 template <Is<CapacityChanged> T, class V> void visit_fields(T& e, V&& visit) { visit(e.channel, e.capacity); }
 template <Is<Event> T, class V> void visit_fields(T& e, V&& visit) { visit(e.at, e.what); }
+template <Is<Timeline> T, class V> void visit_fields(T& t, V&& visit) {
+  visit(t.start, t.end, t.status, t.makespan, t.stopped_early);
+}
 
 }  // namespace trainyard
