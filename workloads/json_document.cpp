@@ -8,6 +8,8 @@
 namespace trainyard {
 namespace {
 
+constexpr int kDeepest = 64;  // configurations need 4; what walks the tree recurses
+
 SourcePlace place_at(const std::shared_ptr<const SourceFile>& file, const std::string& text, std::size_t offset,
                      std::string path) {
   offset = std::min(offset, text.size());
@@ -83,12 +85,24 @@ std::optional<JsonDocument> JsonDocument::parse(const std::string& text, const s
   JsonDocument document;
   document.text_ = text;
   document.file_ = source_file(text, file_name);
+  bool too_deep = false;
+  const auto keep = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+    too_deep = too_deep || depth > kDeepest;
+    return depth <= kDeepest;
+  };
   try {
-    document.root_ = nlohmann::json::parse(text);
+    document.root_ = nlohmann::json::parse(text, keep);
   } catch (const nlohmann::json::parse_error& error) {
     const std::size_t offset = error.byte > 0 ? error.byte - 1 : 0;
     diagnostics.add(place_at(document.file_, text, offset, ""),
                     fmt::format("not valid JSON: {}", reason(error.what())));
+    return std::nullopt;
+  } catch (const nlohmann::json::out_of_range&) {
+    diagnostics.add(place_at(document.file_, text, 0, ""), "a number is too large for double precision");
+    return std::nullopt;
+  }
+  if (too_deep) {
+    diagnostics.add(document.place(""), fmt::format("nested deeper than {} levels", kDeepest));
     return std::nullopt;
   }
   if (document.root_.is_object()) return document;

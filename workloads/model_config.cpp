@@ -72,7 +72,14 @@ class ConfigReader {
   }
 
   /// 0 where the layout has no such key, or the file lacks it.
-  double optional(const char* key) { return *key == '\0' ? 0 : json_.number(key, 0, diagnostics_); }
+  double optional(const char* key) {
+    if (*key == '\0' || !json_.has(key)) return 0;
+    const std::size_t before = diagnostics_.all().size();
+    const double value = json_.number(key, 0, diagnostics_);
+    if (value == 0 && diagnostics_.all().size() == before)
+      diagnostics_.add(json_.place(key), "must be at least 1, got 0");
+    return value;
+  }
 
   Architecture sizes(const Layout& layout) {
     Architecture a = family_defaults(&layout == &kGpt2 ? "gpt" : "llama");

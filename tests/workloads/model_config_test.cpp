@@ -111,6 +111,17 @@ TEST_CASE("Another mathematics is refused by name") {
             .find("LlamaForCausalLM: a sliding window of attention is not simulated yet") != std::string::npos);
 }
 
+TEST_CASE(
+    "Hostile files: endless nesting, numbers beyond double precision, a zero where a count stands, cut anywhere") {
+  const std::string deep = std::string(200000, '[') + std::string(200000, ']');
+  CHECK(error_of("{\"a\": " + deep + "}").find("config.json:1:1: nested deeper than 64 levels") == 0);
+  CHECK(error_of("{\"dim\": 1e999}").find("config.json:1:1: a number is too large for double precision") == 0);
+  CHECK(error_of("{" + kLlama + ",\n \"head_dim\": 0}").find("config.json:3:2: head_dim: must be at least 1, got 0") ==
+        0);
+  const std::string whole = "{" + kLlama + "}";
+  for (std::size_t length = 0; length < whole.size(); ++length) CHECK_FALSE(error_of(whole.substr(0, length)).empty());
+}
+
 TEST_CASE("An architecture's name cannot command the terminal") {
   CHECK(error_of("{\"architectures\": [\"A\\u001b[31mB\"]}").find("A31mB: this architecture is not simulated yet") !=
         std::string::npos);
