@@ -123,9 +123,10 @@ class RingBuilder {
     std::rotate(order.begin(), std::find(order.begin(), order.end(), head), order.end());
     for (std::size_t i = 0; i + 1 < order.size(); ++i) hop({order[i], order[i + 1]});
     const DeviceId last = order.back();
-    if (last != head && router_.route(last, head).bottleneck > router_.route(last, nic).bottleneck)
-      return {last, head, nic};
-    return {last, nic};
+    if (last == head) return {head, nic};
+    const Route* straight = router_.find_route(last, nic);
+    if (straight != nullptr && straight->bottleneck >= router_.route(last, head).bottleneck) return {last, nic};
+    return {last, head, nic};
   }
 
   void hop_between(std::vector<DeviceId> way, const Group& next, std::size_t ring) {

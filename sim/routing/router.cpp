@@ -36,6 +36,11 @@ Passage passage_between(const Device& from, const Device& to) {
   return {.gpus = same_node && from.kind == DeviceKind::gpu && to.kind == DeviceKind::gpu, .nics = !same_node};
 }
 
+bool nearer(const Route& way, const Route& than) {
+  return way.links.size() < than.links.size() ||
+         (way.links.size() == than.links.size() && way.bottleneck > than.bottleneck);
+}
+
 std::uint64_t pair_key(DeviceId from, DeviceId to) {
   return (std::uint64_t{index(from)} << 32U) | std::uint64_t{index(to)};
 }
@@ -46,18 +51,20 @@ Router::Router(const Cluster& cluster) : state_(std::make_unique<State>(cluster)
 Router::~Router() = default;
 Router::Router(Router&&) noexcept = default;
 
-const Route& Router::route(DeviceId from, DeviceId to) const {
-  const auto [entry, added] = state_->routes.try_emplace(pair_key(from, to));
-  if (!added) return entry->second;
+const Route* Router::find_route(DeviceId from, DeviceId to) const {
+  if (const auto known = state_->routes.find(pair_key(from, to)); known != state_->routes.end()) return &known->second;
   const Device& a = state_->cluster.devices.at(index(from));
   const Device& b = state_->cluster.devices.at(index(to));
   auto links = state_->search.find(a.vertex, b.vertex, passage_between(a, b));
-  if (!links) {
-    state_->routes.erase(entry);
-    throw UserError("no path from " + a.name + " to " + b.name + " over the cluster's links");
-  }
-  entry->second = route_over(state_->cluster, *std::move(links));
-  return entry->second;
+  if (!links) return nullptr;
+  return &state_->routes.emplace(pair_key(from, to), route_over(state_->cluster, *std::move(links))).first->second;
+}
+
+const Route& Router::route(DeviceId from, DeviceId to) const {
+  if (const Route* found = find_route(from, to)) return *found;
+  const auto& devices = state_->cluster.devices;
+  throw UserError("no path from " + devices[index(from)].name + " to " + devices[index(to)].name +
+                  " over the cluster's links");
 }
 
 const Cluster& Router::cluster() const { return state_->cluster; }
@@ -85,11 +92,9 @@ DeviceId Router::nic_of(DeviceId gpu) const {
   DeviceId best{};
   for (DeviceId nic : cluster.nodes[index(cluster.devices[index(gpu)].node)].devices) {
     if (cluster.devices[index(nic)].kind != DeviceKind::nic) continue;
-    const Route& way = route(gpu, nic);
-    const bool shorter = best_way == nullptr || way.links.size() < best_way->links.size() ||
-                         (way.links.size() == best_way->links.size() && way.bottleneck > best_way->bottleneck);
-    if (!shorter) continue;
-    best_way = &way;
+    const Route* way = find_route(gpu, nic);
+    if (way == nullptr || (best_way != nullptr && !nearer(*way, *best_way))) continue;
+    best_way = way;
     best = nic;
   }
   if (best_way == nullptr)

@@ -60,6 +60,7 @@ class Router {
   friend class RingBuilder;
   struct State;
   [[nodiscard]] const Cluster& cluster() const;
+  [[nodiscard]] const Route* find_route(DeviceId from, DeviceId to) const;
   [[nodiscard]] std::vector<LinkId> direct_links(DeviceId from, DeviceId to) const;
   [[nodiscard]] DeviceId nic_of(DeviceId gpu) const;
   std::unique_ptr<State> state_;

@@ -1,0 +1,63 @@
+#include "topologies/cluster_builder.hpp"
+
+#include <algorithm>
+
+namespace trainyard {
+
+ClusterBuilder::ClusterBuilder(const ClusterSize& size) {
+  cluster.nodes.reserve(size.nodes);
+  cluster.devices.reserve(size.devices);
+  cluster.vertices.reserve(size.vertices);
+  cluster.links.reserve(size.links);
+}
+
+VertexId ClusterBuilder::add_vertex(std::string name) {
+  cluster.vertices.push_back(std::move(name));
+  return id_at<VertexId>(cluster.vertices.size() - 1);
+}
+
+DeviceId ClusterBuilder::add_device(std::string name, DeviceKind kind, DeviceTypeId type, NodeId node) {
+  const VertexId vertex = add_vertex(name);
+  const Bytes memory = cluster.device_types[index(type)].memory;
+  cluster.devices.push_back({std::move(name), kind, type, node, memory, vertex});
+  const DeviceId id = id_at<DeviceId>(cluster.devices.size() - 1);
+  cluster.nodes[index(node)].devices.push_back(id);
+  return id;
+}
+
+DeviceTypeId ClusterBuilder::add_type(const DeviceType& type) {
+  auto& types = cluster.device_types;
+  for (std::size_t i = 0; i < types.size(); ++i)
+    if (types[i].name == type.name) return id_at<DeviceTypeId>(i);
+  types.push_back(type);
+  return id_at<DeviceTypeId>(types.size() - 1);
+}
+
+TransportId ClusterBuilder::transport_id(const Transport& transport) {
+  auto& transports = cluster.transports;
+  for (std::size_t i = 0; i < transports.size(); ++i)
+    if (transports[i].name == transport.name) return id_at<TransportId>(i);
+  transports.push_back(transport);
+  return id_at<TransportId>(transports.size() - 1);
+}
+
+void ClusterBuilder::join(VertexId a, VertexId b, const LinkClass& kind, const std::string& suffix) {
+  const TransportId transport = transport_id(kind.transport);
+  const auto add = [&](VertexId from, VertexId to) {
+    Link& link = cluster.links.emplace_back();
+    const std::string& start = cluster.vertices[index(from)];
+    const std::string& end = cluster.vertices[index(to)];
+    link.name.reserve(start.size() + end.size() + suffix.size() + 1);
+    link.name.append(start).append(1, '>').append(end).append(suffix);
+    link.from = from;
+    link.to = to;
+    link.bandwidth = kind.bandwidth;
+    link.nominal = kind.nominal;
+    link.latency = kind.latency;
+    link.transport = transport;
+  };
+  add(a, b);
+  add(b, a);
+}
+
+}  // namespace trainyard
