@@ -1,5 +1,6 @@
 #include "sim/units/text.hpp"
 
+#include <fmt/format.h>
 #include <rapidcheck.h>
 
 #include <catch2/catch.hpp>
@@ -54,8 +55,8 @@ bool all_units_read_back() {
     const auto unit = *rc::gen::elementOf(units);
     const auto number = *rc::gen::inRange(1, 1'000'000);
     const bool space = *rc::gen::arbitrary<bool>();
-    const Parsed<Q> parsed = parse_quantity<Q>(std::to_string(number) + (space ? " " : "") + unit);
-    const Parsed<Q> one = parse_quantity<Q>("1 " + unit);
+    const Parsed<Q> parsed = parse_quantity<Q>(fmt::format("{}{}{}", number, space ? " " : "", unit));
+    const Parsed<Q> one = parse_quantity<Q>(fmt::format("1 {}", unit));
     RC_ASSERT(parsed.value && one.value);
     RC_ASSERT(std::abs(parsed.value->value / (number * one.value->value) - 1.0) < 1e-15 * 4);
   });
