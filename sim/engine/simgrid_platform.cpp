@@ -42,7 +42,7 @@ int* quiet_arguments() {
 
 }  // namespace
 
-SimGridPlatform::SimGridPlatform(const TaskGraph& graph)
+SimGridPlatform::SimGridPlatform(const TaskGraph& graph, const EventTrace& events)
     : graph_(graph), engine_(quiet_arguments(), arguments), paths_(graph.paths.size()) {
   configure();
   sg::NetZone* root = sg::create_star_zone("root");
@@ -51,11 +51,39 @@ SimGridPlatform::SimGridPlatform(const TaskGraph& graph)
   spare_host_ = root->create_host("spare", kHostSpeed);
   for (std::size_t i = 0; i < graph.channels.size(); ++i)
     links_.push_back(root->create_link("channel" + std::to_string(i), graph.channels[i].capacity.value)->set_latency(0));
+  find_highest(events);
   build_paths(root);
   root->get_network_model()->set_lat_factor_cb(
       [this](double, const sg::Host*, const sg::Host*, const std::vector<sg::Link*>&,
              const std::unordered_set<sg::NetZone*>&) { return latency_of_next_flow_ / kWeight; });
   root->seal();
+}
+
+void SimGridPlatform::find_highest(const EventTrace& events) {
+  for (const Event& event : events) {
+    const auto* change = std::get_if<CapacityChanged>(&event.what);
+    if (change == nullptr) continue;
+    if (highest_.empty())
+      for (const Channel& channel : graph_.channels) highest_.push_back(channel.capacity.value);
+    capacity_.resize(highest_.size());
+    highest_[index(change->channel)] = std::max(highest_[index(change->channel)], change->capacity.value);
+  }
+  for (std::size_t i = 0; i < capacity_.size(); ++i) capacity_[i] = graph_.channels[i].capacity.value;
+}
+
+/// SimGrid bounds a flow for all its life by the least capacity on its route when it starts. So that it gains from capacities
+/// that rise later, it is shown the highest while it starts.
+void SimGridPlatform::show_highest(PathId path, bool highest) {
+  if (highest_.empty()) return;
+  for (const auto& [channel, multiplicity] : graph_.paths[index(path)].channels) {
+    const std::size_t i = index(channel);
+    if (highest_[i] > capacity_[i]) links_[i]->set_bandwidth(highest ? highest_[i] : capacity_[i]);
+  }
+}
+
+void SimGridPlatform::set_capacity(ChannelId channel, BytesPerSecond capacity) {
+  capacity_[index(channel)] = capacity.value;
+  links_[index(channel)]->set_bandwidth(capacity.value);
 }
 
 void SimGridPlatform::build_paths(sg::NetZone* root) {
@@ -77,7 +105,10 @@ void SimGridPlatform::build_path(sg::NetZone* zone, std::size_t path) {
   Ends& ends = paths_[path];
   ends.from = zone->create_host("from" + number, kHostSpeed);
   ends.to = zone->create_host("to" + number, kHostSpeed);
-  std::vector<sg::LinkInRoute> route{sg::LinkInRoute(zone->create_link("weight" + number, kUnlimited)->set_latency(kWeight))};
+  const double limit = graph_.paths[path].limit.value;
+  sg::Link* own = zone->create_link("own" + number, limit > 0 ? limit : kUnlimited)->set_latency(kWeight);
+  if (limit > 0) own->set_sharing_policy(sg::Link::SharingPolicy::FATPIPE);  // bounds each flow by itself (Comm::set_rate is ignored here)
+  std::vector<sg::LinkInRoute> route{sg::LinkInRoute(own)};
   for (const auto& [channel, multiplicity] : graph_.paths[path].channels)
     route.insert(route.end(), static_cast<std::size_t>(multiplicity), sg::LinkInRoute(links_[index(channel)]));
   zone->add_route(ends.from->get_netpoint(), ends.to->get_netpoint(), nullptr, nullptr, route, false);
@@ -91,11 +122,11 @@ sg::ExecPtr SimGridPlatform::kernel(ProcessorId processor, Seconds alone, double
 }
 
 void SimGridPlatform::start_flow(const sg::CommPtr& flow, PathId path, std::uint64_t bytes, Seconds latency) {
-  const double limit = graph_.paths[index(path)].limit.value;
   flow->set_payload_size(bytes);
-  if (limit > 0) flow->set_rate(limit);
   latency_of_next_flow_ = std::max(latency.value, kLeastLatency);
+  show_highest(path, true);
   flow->set_source(paths_[index(path)].from)->set_destination(paths_[index(path)].to);  // starts it: it has all it needs
+  show_highest(path, false);
 }
 
 }  // namespace trainyard

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/model/event_trace.hpp"
 #include "sim/model/task_graph.hpp"
 
 namespace trainyard {
@@ -13,12 +14,12 @@ namespace trainyard {
 /// a path with channels is a pair of dummy hosts with one route between them.
 class SimGridPlatform {
  public:
-  explicit SimGridPlatform(const TaskGraph& graph);
+  SimGridPlatform(const TaskGraph& graph, const EventTrace& events);
   SimGridPlatform(const SimGridPlatform&) = delete;
 
   [[nodiscard]] simgrid::s4u::Engine& engine() { return engine_; }
   [[nodiscard]] simgrid::s4u::Host* host(ProcessorId processor) const { return hosts_[index(processor)]; }
-  [[nodiscard]] simgrid::s4u::Link* link(ChannelId channel) const { return links_[index(channel)]; }
+  void set_capacity(ChannelId channel, BytesPerSecond capacity);
   /// An idle host for work of no amount.
   [[nodiscard]] simgrid::s4u::Host* spare_host() const { return spare_host_; }
 
@@ -33,6 +34,8 @@ class SimGridPlatform {
     simgrid::s4u::Host* to = nullptr;
   };
 
+  void find_highest(const EventTrace& events);
+  void show_highest(PathId path, bool highest);
   void build_paths(simgrid::s4u::NetZone* root);
   void build_path(simgrid::s4u::NetZone* zone, std::size_t path);
 
@@ -40,6 +43,7 @@ class SimGridPlatform {
   simgrid::s4u::Engine engine_;
   std::vector<simgrid::s4u::Host*> hosts_;
   std::vector<simgrid::s4u::Link*> links_;
+  std::vector<double> capacity_, highest_;   ///< [channel] now, and the most it ever has; empty if capacities never change
   std::vector<Ends> paths_;
   simgrid::s4u::Host* spare_host_ = nullptr;
   double latency_of_next_flow_ = 0;

@@ -20,7 +20,7 @@ SimGridSimulation::SimGridSimulation(const TaskGraph& graph, const EventTrace& e
     : graph_(graph),
       events_(events),
       controller_(controller),
-      platform_(graph),
+      platform_(graph, events),
       activities_(graph.tasks.size()),
       queue_(graph),
       has_kernels_(graph.processors.size(), 0),

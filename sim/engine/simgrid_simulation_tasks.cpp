@@ -148,7 +148,7 @@ void SimGridSimulation::apply(const ProcessorLost& loss) {
 }
 
 void SimGridSimulation::apply(const CapacityChanged& change) {
-  platform_.link(change.channel)->set_bandwidth(change.capacity.value);
+  platform_.set_capacity(change.channel, change.capacity);
 }
 
 void SimGridSimulation::lose(int task) {
