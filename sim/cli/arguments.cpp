@@ -1,1 +1,219 @@
-// (being written)
+#include "sim/cli/arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include "sim/config/schema.hpp"
+
+namespace trainyard {
+namespace {
+
+constexpr int kMostJobs = 4096;
+
+struct VerbInfo {
+  Verb verb;
+  const char* name;
+  const char* summary;
+  const char* examples;
+};
+
+constexpr std::array kVerbs{
+    VerbInfo{Verb::run, "run", "simulate the strategies of scenarios, in file order",
+             "  trainyard run mixed.yaml\n  trainyard run mixed.yaml --trace step.json   open it in ui.perfetto.dev\n"
+             "  trainyard run *.yaml --format csv --out results.csv"},
+    VerbInfo{Verb::compare, "compare", "the same, ranked by the objective",
+             "  trainyard compare mixed.yaml\n  trainyard compare mixed.yaml --objective cost --strategies "
+             "megatron,autohet\n"
+             "  trainyard compare mixed.yaml --format json | jq '.results[0].tokens_per_s'"},
+    VerbInfo{Verb::explain, "explain", "what scenarios resolve to: devices, links, prices, layers, FLOPs, switches",
+             "  trainyard explain mixed.yaml"},
+    VerbInfo{Verb::list, "list", "what the catalogues hold",
+             "  trainyard list gpus\n  trainyard list gpus A100-SXM4-80GB"},
+    VerbInfo{Verb::schema, "schema", "the JSON Schema of scenario files, for editors",
+             "  trainyard schema --out scenario.schema.json"},
+    VerbInfo{Verb::init, "init", "print a commented scenario to start from",
+             "  trainyard init > first.yaml && trainyard compare first.yaml"}};
+
+/// Reserved verbs (design.md §3): known by name, so that nobody takes them for a typing error.
+constexpr std::array kLaterVerbs{"sweep", "check", "validate", "collective", "import", "export", "calibrate", "merge"};
+const std::vector<std::string> kCatalogues{"strategies", "gpus",      "instances", "models",
+                                           "fabrics",    "schedules", "software"};
+
+const std::map<std::string, Format> kFormats{{"table", Format::table}, {"json", Format::json}, {"csv", Format::csv}};
+const std::map<std::string, Colour> kColours{
+    {"auto", Colour::automatic}, {"always", Colour::always}, {"never", Colour::never}};
+
+int cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+/// Options as text until the parse has gone well.
+struct RawOptions {
+  std::string format = "table", colour = "auto", detail = "merged";
+  bool no_symmetry = false;
+};
+
+void add_output_options(CLI::App& verb, Arguments& arguments) {
+  verb.add_option("--out", arguments.out, "write to FILE, whole or not at all")->type_name("FILE");
+}
+
+void add_simulation_options(CLI::App& verb, Arguments& arguments, RawOptions& raw) {
+  verb.add_option("SCENARIO", arguments.scenarios, "scenario files")->required()->type_name("");
+  verb.add_option("--strategies", arguments.strategies, "only these, separated by commas; all: every one there is")
+      ->delimiter(',')
+      ->type_name("NAMES")
+      ->expected(1)
+      ->take_all();
+  verb.add_option("--format", raw.format, "table, json or csv")
+      ->check(CLI::IsMember({"table", "json", "csv"}))
+      ->type_name("FORMAT");
+  add_output_options(verb, arguments);
+  verb.add_option("--trace", arguments.trace, "write the simulated steps for Perfetto to FILE")->type_name("FILE");
+  verb.add_option("--jobs", arguments.jobs, "simulations at a time (default: the cores)")
+      ->check(CLI::Range(1, kMostJobs))
+      ->type_name("N");
+  verb.add_option("--color", raw.colour, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->type_name("WHEN");
+  verb.add_option("--detail", raw.detail, "merged, or full: every operator is a task of its own")
+      ->check(CLI::IsMember({"merged", "full"}))
+      ->type_name("DETAIL");
+  verb.add_flag("--no-symmetry", raw.no_symmetry, "simulate every device, also those that do the same");
+  verb.add_flag("--timings", arguments.timings, "also print wall times");
+  verb.add_flag("--quiet", arguments.quiet, "no progress bar");
+}
+
+void add_options(CLI::App& verb, const VerbInfo& info, Arguments& arguments, RawOptions& raw) {
+  switch (info.verb) {
+    case Verb::compare:
+      verb.add_option("--objective", arguments.objective, "throughput or cost, instead of the scenario's")
+          ->check(CLI::IsMember({"throughput", "cost"}))
+          ->type_name("OBJECTIVE");
+      [[fallthrough]];
+    case Verb::run:
+      return add_simulation_options(verb, arguments, raw);
+    case Verb::explain:
+      verb.add_option("SCENARIO", arguments.scenarios, "scenario files")->required()->type_name("");
+      return add_output_options(verb, arguments);
+    case Verb::list:
+      verb.add_option("WHAT", arguments.list_what, fmt::format("{}", fmt::join(kCatalogues, ", ")))
+          ->required()
+          ->type_name("");
+      verb.add_option("NAME", arguments.list_name, "everything about this one")->type_name("");
+      return add_output_options(verb, arguments);
+    case Verb::schema:
+    case Verb::init:
+      return add_output_options(verb, arguments);
+  }
+}
+
+std::vector<std::string> verb_names() {
+  std::vector<std::string> names;
+  for (const VerbInfo& info : kVerbs) names.emplace_back(info.name);
+  return names;
+}
+
+Stop misuse(const std::string& where, const std::string& what) {
+  return {2, fmt::format("{}: {}\nTry: {} --help\n", where, what, where)};
+}
+
+std::vector<std::string> option_names(const CLI::App& verb) {
+  std::vector<std::string> names{"--help"};
+  for (const CLI::Option* option : verb.get_options([](const CLI::Option* o) { return !o->get_lnames().empty(); }))
+    names.push_back("--" + option->get_lnames().front());
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+/// An option that is not there, found before CLI11 complains about something that follows from it.
+std::optional<Stop> unknown_option(const CLI::App& verb, const std::string& where,
+                                   const std::vector<std::string>& words) {
+  const std::vector<std::string> known = option_names(verb);
+  for (const std::string& word : words) {
+    if (word == "--") break;
+    const std::string name = word.substr(0, word.find('='));
+    const bool is_option = name.size() > 1 && name[0] == '-' && name != "-h";
+    if (is_option && std::find(known.begin(), known.end(), name) == known.end())
+      return misuse(where, unknown_name("option", name, known));
+  }
+  return std::nullopt;
+}
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+std::optional<Stop> wrong_catalogue(const Arguments& arguments) {
+  if (arguments.verb != Verb::list) return std::nullopt;
+  if (std::find(kCatalogues.begin(), kCatalogues.end(), arguments.list_what) != kCatalogues.end()) return std::nullopt;
+  return misuse("trainyard list", unknown_name("catalogue", arguments.list_what, kCatalogues));
+}
+
+std::variant<Arguments, Stop> parse_verb(const VerbInfo& info, std::vector<std::string> words) {
+  const std::string where = std::string("trainyard ") + info.name;
+  Arguments arguments;
+  arguments.verb = info.verb;
+  arguments.jobs = cores();
+  RawOptions raw;
+  CLI::App app(info.summary, where);
+  app.footer(std::string("Examples:\n") + info.examples);
+  add_options(app, info, arguments, raw);
+  if (const auto stop = unknown_option(app, where, words)) return *stop;
+  try {
+    std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
+    app.parse(words);
+  } catch (const CLI::CallForHelp&) {
+    return Stop{0, app.help()};
+  } catch (const CLI::ParseError& error) {
+    return misuse(where, one_line(error.what()));
+  }
+  if (const auto stop = wrong_catalogue(arguments)) return *stop;
+  arguments.format = kFormats.at(raw.format);
+  arguments.colour = kColours.at(raw.colour);
+  arguments.symmetry = !raw.no_symmetry;
+  arguments.full_detail = raw.detail == "full";
+  return arguments;
+}
+
+std::string overview() {
+  std::string text =
+      "trainyard: which way of training a model is fastest, and which is cheapest, on given GPUs, networks and "
+      "prices\n\n"
+      "Usage: trainyard VERB ...\n\n";
+  for (const VerbInfo& info : kVerbs) text += fmt::format("  {:<9} {}\n", info.name, info.summary);
+  return text +
+         "\n  --help, after a verb too; --version\n\nA start:\n  trainyard init > first.yaml\n  trainyard explain "
+         "first.yaml\n"
+         "  trainyard compare first.yaml\n\n"
+         "Exit status: 0 done; 2 wrong input or usage; 3 no strategy found a plan that fits; 4 a case ended in an "
+         "error;\n"
+         "70 a bug in Trainyard; 74 an output could not be written; 130 interrupted.\n";
+}
+
+Stop no_such_verb(const std::string& word) {
+  if (std::find(kLaterVerbs.begin(), kLaterVerbs.end(), word) != kLaterVerbs.end())
+    return misuse("trainyard", word + " is not available in this version");
+  if (word.starts_with("-")) return misuse("trainyard", unknown_name("option", word, {"--help", "--version"}));
+  return misuse("trainyard", unknown_name("verb", word, verb_names()));
+}
+
+}  // namespace
+
+std::variant<Arguments, Stop> parse_arguments(const std::vector<std::string>& words, const std::string& version) {
+  if (words.empty()) return Stop{2, overview()};
+  const std::string& first = words.front();
+  if (first == "--help" || first == "-h" || first == "help") return Stop{0, overview()};
+  if (first == "--version") return Stop{0, "trainyard " + version + "\n"};
+  const auto found =
+      std::find_if(kVerbs.begin(), kVerbs.end(), [&](const VerbInfo& info) { return first == info.name; });
+  if (found == kVerbs.end()) return no_such_verb(first);
+  return parse_verb(*found, {words.begin() + 1, words.end()});
+}
+
+}  // namespace trainyard

@@ -18,4 +18,7 @@ namespace trainyard {
 /// Several lines: layers, parameters, FLOPs a token and a step, optimizer, software switches.
 [[nodiscard]] std::string description(const Workload& workload);
 
+/// Two lines: the switches that are on, and those that are off.
+[[nodiscard]] std::string switches_text(const Software& software);
+
 }  // namespace trainyard

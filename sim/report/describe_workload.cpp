@@ -40,6 +40,13 @@ std::string work_text(const Workload& workload) {
 
 using Switch = std::pair<const char*, bool>;
 
+}  // namespace
+
+std::string one_line(const Workload& workload) {
+  return fmt::format("{} · sequence {} · global batch {} · {}", workload.model, whole(workload.data.sequence_length),
+                     whole(workload.global_batch), name(workload.precision));
+}
+
 std::string switches_text(const Software& software) {
   const std::vector<Switch> switches{{"fused_norm", software.fused_norm},
                                      {"fused_rope", software.fused_rope},
@@ -58,13 +65,6 @@ std::string switches_text(const Software& software) {
   std::string on, off;
   for (const auto& [key, value] : switches) (value ? on : off) += std::string(" ") + key;
   return fmt::format("    on: {}\n    off:{}\n", on.empty() ? "-" : on.substr(1), off.empty() ? " -" : off);
-}
-
-}  // namespace
-
-std::string one_line(const Workload& workload) {
-  return fmt::format("{} · sequence {} · global batch {} · {}", workload.model, whole(workload.data.sequence_length),
-                     whole(workload.global_batch), name(workload.precision));
 }
 
 std::string description(const Workload& workload) {

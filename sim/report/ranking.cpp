@@ -82,14 +82,14 @@ std::string other_side(const Pair& pair, Ranking ranking) {
 
 }  // namespace
 
-std::vector<std::size_t> ranked(const TableBlock& block, Ranking ranking) {
+std::vector<std::size_t> ranked(const TableBlock& block) {
   std::vector<std::size_t> order(block.results.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto has_number = [&](std::size_t i) { return block.results[i].status == CaseStatus::ok; };
-  if (ranking == Ranking::file_order) return order;
+  if (block.ranking == Ranking::file_order) return order;
   const auto rest = std::stable_partition(order.begin(), order.end(), has_number);
   std::stable_sort(order.begin(), rest, [&](std::size_t a, std::size_t b) {
-    return badness(block.results[a], ranking) < badness(block.results[b], ranking);
+    return badness(block.results[a], block.ranking) < badness(block.results[b], block.ranking);
   });
   return order;
 }
@@ -108,14 +108,14 @@ int cheapest(const TableBlock& block) {
   return known >= 2 && equal == 1 ? best : -1;
 }
 
-std::string comparison(const TableBlock& block, const std::vector<std::size_t>& order, Ranking ranking) {
-  if (ranking == Ranking::file_order || order.size() < 2) return "";
+std::string comparison(const TableBlock& block, const std::vector<std::size_t>& order) {
+  if (block.ranking == Ranking::file_order || order.size() < 2) return "";
   const CaseResult& first = block.results[order[0]];
   const CaseResult& second = block.results[order[1]];
   if (first.status != CaseStatus::ok || second.status != CaseStatus::ok) return "";
   const std::vector<std::string> names = row_names(block);
   const Pair pair{first, second, names[order[0]], names[order[1]]};
-  return headline(pair, ranking) + reasons(pair, block) + other_side(pair, ranking) + ".";
+  return headline(pair, block.ranking) + reasons(pair, block) + other_side(pair, block.ranking) + ".";
 }
 
 std::vector<std::string> row_names(const TableBlock& block) {

@@ -10,14 +10,14 @@ namespace trainyard {
 
 /// Indices into `block.results`: those with a number first, best first (equal ones in file order), then the rest in
 /// file order.
-[[nodiscard]] std::vector<std::size_t> ranked(const TableBlock& block, Ranking ranking);
+[[nodiscard]] std::vector<std::size_t> ranked(const TableBlock& block);
 
 /// Index of the result with the lowest price a token, where at least two are known and it is the only one; else -1.
 [[nodiscard]] int cheapest(const TableBlock& block);
 
 /// "a is 25.0 % faster than b: it uses 100.0 % of the cluster's FLOP/s, b 59.0 %; a token costs 40.0 % more.", or ""
 /// with fewer than two numbers.
-[[nodiscard]] std::string comparison(const TableBlock& block, const std::vector<std::size_t>& order, Ranking ranking);
+[[nodiscard]] std::string comparison(const TableBlock& block, const std::vector<std::size_t>& order);
 
 /// Names of strategies as rows show them: numbered where one occurs several times.
 [[nodiscard]] std::vector<std::string> row_names(const TableBlock& block);

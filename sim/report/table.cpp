@@ -148,26 +148,32 @@ std::string heading(const TableBlock& block, bool colour) {
   return text + "\n\n";
 }
 
-/// Plan lines, what lies outside measured ground, and wall times.
-std::string notes_text(const TableBlock& block, const std::vector<std::size_t>& order, bool timings) {
+/// Everything below the table that concerns one row.
+std::string notes_of(const CaseResult& result, std::size_t place, const std::string& row_name, bool timings) {
   std::string text;
-  for (std::size_t place = 0; place < order.size(); ++place) {
-    const CaseResult& result = block.results[order[place]];
-    if (result.status == CaseStatus::ok && !result.plan_line.empty())
-      text += fmt::format("  plan {}: {}\n", place + 1, result.plan_line);
-    for (const std::string& what : result.step.extrapolated)
-      text += fmt::format("  {} is outside measured ground: {}\n", place + 1, what);
-    if (timings)
-      text += fmt::format("  wall time of {}: planned in {}, simulated in {}\n", row_names(block)[order[place]],
-                          to_text(result.planner_wall), to_text(result.simulation_wall));
-  }
+  const bool ok = result.status == CaseStatus::ok;
+  if (!result.plan_line.empty())
+    text += fmt::format("  plan {}: {}\n", ok ? std::to_string(place) : "of " + row_name, result.plan_line);
+  for (const std::string& what : result.step.extrapolated)
+    text += fmt::format("  {} is outside measured ground: {}\n", row_name, what);
+  if (timings)
+    text += fmt::format("  wall time of {}: planned in {}, simulated in {}\n", row_name, to_text(result.planner_wall),
+                        to_text(result.simulation_wall));
+  return text;
+}
+
+std::string notes_text(const TableBlock& block, const std::vector<std::size_t>& order, bool timings) {
+  const std::vector<std::string> names = row_names(block);
+  std::string text;
+  for (std::size_t i = 0; i < order.size(); ++i)
+    text += notes_of(block.results[order[i]], i + 1, names[order[i]], timings);
   return text;
 }
 
 std::string block_text(const TableBlock& block, const TableStyle& style) {
-  const std::vector<std::size_t> order = ranked(block, style.ranking);
+  const std::vector<std::size_t> order = ranked(block);
   std::string text = heading(block, style.colour) + rows_text(lines_of(block, order), style.colour);
-  const std::string sentence = comparison(block, order, style.ranking);
+  const std::string sentence = comparison(block, order);
   const std::string notes = notes_text(block, order, style.timings);
   if (!sentence.empty() || !notes.empty()) text += "\n";
   if (!sentence.empty()) text += "  " + sentence + "\n";

@@ -17,11 +17,11 @@ struct TableBlock {
   std::string scenario, variant, objective;
   const Cluster* cluster = nullptr;    ///< not null
   const Workload* workload = nullptr;  ///< not null
-  std::vector<CaseResult> results;     ///< in file order
+  Ranking ranking = Ranking::file_order;
+  std::vector<CaseResult> results;  ///< in file order
 };
 
 struct TableStyle {
-  Ranking ranking = Ranking::file_order;
   bool colour = false;
   bool timings = false;  ///< wall times below the plans
 };

@@ -9,6 +9,9 @@ using Order = std::vector<std::size_t>;
 
 namespace {
 
+using enum Ranking;
+
+/// A block with its own cluster and workload.
 struct Block {
   Cluster cluster = small_cluster();
   Workload workload = small_workload();
@@ -19,6 +22,11 @@ struct Block {
     block.workload = &workload;
     block.results = std::move(results);
   }
+  Order order(Ranking by) {
+    block.ranking = by;
+    return ranked(block);
+  }
+  std::string sentence(Ranking by) { return comparison(block, order(by)); }
 };
 
 constexpr FlopsPerSecond kAll = 600_TFLOPS, kFast = 400_TFLOPS;
@@ -26,17 +34,17 @@ constexpr FlopsPerSecond kAll = 600_TFLOPS, kFast = 400_TFLOPS;
 }  // namespace
 
 TEST_CASE("throughput ranks by tokens a second, those without a number last in file order") {
-  const Block b({did_not_fit("a"), ran("b", 2_s, kAll, 3.6_usd_per_h), failed("c", "x"),
-                 ran("d", 1_s, kAll, 36_usd_per_h), ran("e", 2_s, kAll, 1_usd_per_h)});
-  CHECK(ranked(b.block, Ranking::throughput) == Order{3, 1, 4, 0, 2});
-  CHECK(ranked(b.block, Ranking::cost) == Order{4, 1, 3, 0, 2});
-  CHECK(ranked(b.block, Ranking::file_order) == Order{0, 1, 2, 3, 4});
+  Block b({did_not_fit("a"), ran("b", 2_s, kAll, 3.6_usd_per_h), failed("c", "x"), ran("d", 1_s, kAll, 36_usd_per_h),
+           ran("e", 2_s, kAll, 1_usd_per_h)});
+  CHECK(b.order(throughput) == Order{3, 1, 4, 0, 2});
+  CHECK(b.order(cost) == Order{4, 1, 3, 0, 2});
+  CHECK(b.order(file_order) == Order{0, 1, 2, 3, 4});
 }
 
 TEST_CASE("an unknown price stands after known ones and before what did not run") {
   Block b({did_not_fit("a"), ran("b", 1_s, kAll, 3.6_usd_per_h), ran("c", 2_s, kAll, 3.6_usd_per_h)});
   b.block.results[1].step.price_known = false;
-  CHECK(ranked(b.block, Ranking::cost) == Order{2, 1, 0});
+  CHECK(b.order(cost) == Order{2, 1, 0});
   CHECK(cheapest(b.block) == -1);  // of one known price nothing is cheapest
 }
 
@@ -49,11 +57,11 @@ TEST_CASE("the cheapest is one, or nobody") {
 
 TEST_CASE("the sentence says how much faster, on which share of the FLOP/s, at which price") {
   // 600 TFLOPS of 600 against 400 of 600; 1.6 s against 2 s; 21.6 against 14.4 USD/h: 21.6·1.6 / (14.4·2) = 1.2
-  const Block b({ran("all", Seconds(1.6), kAll, 21.6_usd_per_h), ran("fast", 2_s, kFast, 14.4_usd_per_h)});
-  CHECK(comparison(b.block, ranked(b.block, Ranking::throughput), Ranking::throughput) ==
+  Block b({ran("all", Seconds(1.6), kAll, 21.6_usd_per_h), ran("fast", 2_s, kFast, 14.4_usd_per_h)});
+  CHECK(b.sentence(throughput) ==
         "all is 25.0 % faster than fast: it uses 100.0 % of the cluster's FLOP/s, fast 66.7 %; a token costs 20.0 % "
         "more.");
-  CHECK(comparison(b.block, ranked(b.block, Ranking::cost), Ranking::cost) ==
+  CHECK(b.sentence(cost) ==
         "a token of fast costs 16.7 % less than one of all: it uses 66.7 % of the cluster's FLOP/s, all 100.0 %; it is "
         "20.0 % "
         "slower.");
@@ -61,26 +69,25 @@ TEST_CASE("the sentence says how much faster, on which share of the FLOP/s, at w
 
 TEST_CASE("on equal devices the sentence compares the MFU") {
   Block b({ran("a", 1_s, kAll, 3.6_usd_per_h), ran("b", 2_s, kAll, 3.6_usd_per_h)});
-  CHECK(comparison(b.block, {0, 1}, Ranking::throughput) ==
+  CHECK(b.sentence(throughput) ==
         "a is 100.0 % faster than b: both use 100.0 % of the cluster's FLOP/s, at an MFU of 20.0 % and 10.0 %; a token "
         "costs "
         "50.0 % less.");
   b.block.results[0].step.price_known = false;
-  CHECK(comparison(b.block, {0, 1}, Ranking::throughput) ==
+  CHECK(b.sentence(throughput) ==
         "a is 100.0 % faster than b: both use 100.0 % of the cluster's FLOP/s, at an MFU of 20.0 % and 10.0 %.");
   b.block.results[1].step.step_time = 1_s;
-  CHECK_THAT(comparison(b.block, {0, 1}, Ranking::throughput), Catch::StartsWith("a is as fast as b:"));
+  CHECK_THAT(b.sentence(throughput), Catch::StartsWith("a is as fast as b:"));
 }
 
 TEST_CASE("there is no sentence without two numbers, nor without a ranking") {
-  const Block b({ran("a", 1_s, kAll, 3.6_usd_per_h), did_not_fit("b")});
-  CHECK(comparison(b.block, {0, 1}, Ranking::throughput).empty());
-  CHECK(comparison(b.block, {0}, Ranking::throughput).empty());
-  const Block two({ran("a", 1_s, kAll, 3.6_usd_per_h), ran("b", 1_s, kAll, 3.6_usd_per_h)});
-  CHECK(comparison(two.block, {0, 1}, Ranking::file_order).empty());
+  Block b({ran("a", 1_s, kAll, 3.6_usd_per_h), did_not_fit("b")});
+  CHECK(b.sentence(throughput).empty());
+  Block two({ran("a", 1_s, kAll, 3.6_usd_per_h), ran("b", 1_s, kAll, 3.6_usd_per_h)});
+  CHECK(two.sentence(file_order).empty());
 }
 
 TEST_CASE("strategies of one name are numbered") {
-  const Block b({failed("fixed", "x"), failed("megatron", "x"), failed("fixed", "x")});
+  Block b({failed("fixed", "x"), failed("megatron", "x"), failed("fixed", "x")});
   CHECK(row_names(b.block) == std::vector<std::string>{"fixed #1", "megatron", "fixed #2"});
 }

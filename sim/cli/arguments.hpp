@@ -1,0 +1,37 @@
+// The command line: words in, a value out.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace trainyard {
+
+enum class Verb { run, compare, explain, list, schema, init };
+enum class Format { table, json, csv };
+enum class Colour { automatic, always, never };
+
+struct Arguments {
+  Verb verb = Verb::run;
+  std::vector<std::string> scenarios;   ///< files
+  std::vector<std::string> strategies;  ///< empty: those of the scenario; "all": every one there is
+  std::string objective;                ///< "": the scenario's
+  Format format = Format::table;
+  Colour colour = Colour::automatic;
+  std::string out, trace;  ///< files; "": standard output, no trace
+  int jobs = 1;
+  bool timings = false, quiet = false, symmetry = true, full_detail = false;
+  std::string list_what, list_name;  ///< `list`
+};
+
+/// The program ends here: help and version go to standard output with status 0, a wrong word to standard error with 2.
+struct Stop {
+  int status = 0;
+  std::string text;
+};
+
+/// `words` without the program's name. `version` is what `--version` prints.
+[[nodiscard]] std::variant<Arguments, Stop> parse_arguments(const std::vector<std::string>& words,
+                                                            const std::string& version);
+
+}  // namespace trainyard

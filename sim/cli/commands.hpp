@@ -1,0 +1,23 @@
+// The verbs.
+#pragma once
+
+#include <string>
+
+#include "sim/cli/arguments.hpp"
+#include "sim/engine/workers.hpp"
+
+namespace trainyard {
+
+/// `run` and `compare`. Returns the exit status.
+[[nodiscard]] int simulate(const Arguments& arguments, const WorkerNursery& nursery);
+/// The text of `explain`, `list`, `schema`.
+[[nodiscard]] std::string explain_text(const Arguments& arguments);
+[[nodiscard]] std::string list_text(const Arguments& arguments);
+[[nodiscard]] std::string schema_text();
+
+/// FNV-1a over the text of all catalogues, 16 hexadecimal digits: results with equal hashes come from equal catalogues.
+[[nodiscard]] std::string catalogue_hash();
+/// Of the program, as in its CMake project.
+[[nodiscard]] std::string version();
+
+}  // namespace trainyard

@@ -1,0 +1,51 @@
+#include <fmt/format.h>
+
+#include "sim/cli/commands.hpp"
+#include "sim/cli/scenarios.hpp"
+#include "sim/report/describe.hpp"
+
+namespace trainyard {
+namespace {
+
+/// Options as one would write them on one line.
+std::string flow_text(const ConfigValue& value) {
+  if (value.kind == ConfigValue::Kind::scalar) return value.quoted ? fmt::format("\"{}\"", value.scalar) : value.scalar;
+  if (value.kind == ConfigValue::Kind::null) return "";
+  const bool is_map = value.kind == ConfigValue::Kind::map;
+  std::string text;
+  for (std::size_t i = 0; i < value.items.size(); ++i) {
+    if (i > 0) text += ", ";
+    if (is_map) text += value.keys[i].first + ": ";
+    text += flow_text(value.items[i]);
+  }
+  return is_map ? "{" + text + "}" : "[" + text + "]";
+}
+
+std::string strategies_text(const Scenario& scenario) {
+  std::string text = "strategies, ranked by " + std::string(name(scenario.objective)) + "\n";
+  for (const StrategyChoice& choice : scenario.strategies) {
+    const std::string options = flow_text(choice.options);
+    text += "  " + choice.name + (options.empty() ? "" : " " + options) + "\n";
+  }
+  return text;
+}
+
+std::string variant_text(const Variant& variant) {
+  const std::string which = variant.name.empty() ? "" : " of variant " + variant.name;
+  return fmt::format("cluster{}: {}\n{}\nworkload{}: {}\n{}\n", which, one_line(variant.cluster),
+                     description(variant.cluster), which, one_line(variant.workload), description(variant.workload));
+}
+
+}  // namespace
+
+std::string explain_text(const Arguments& arguments) {
+  std::string text;
+  for (const Scenario& scenario : load_scenarios(arguments.scenarios)) {
+    text += fmt::format("{}{} ({})\n\n", text.empty() ? "" : "\n\n", scenario.name, scenario.file);
+    for (const Variant& variant : scenario.variants) text += variant_text(variant);
+    text += strategies_text(scenario);
+  }
+  return text;
+}
+
+}  // namespace trainyard

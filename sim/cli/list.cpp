@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "sim/cli/commands.hpp"
+#include "sim/config/schema.hpp"
+#include "sim/model/plan_words.hpp"
+#include "sim/planning/registry.hpp"
+#include "sim/report/describe.hpp"
+#include "sim/report/numbers.hpp"
+#include "sim/units/error.hpp"
+#include "topologies/topologies.hpp"
+#include "workloads/workloads.hpp"
+
+namespace trainyard {
+namespace {
+
+/// One line of a catalogue, and all that is known of it.
+struct Entry {
+  std::string name;
+  std::vector<std::string> aliases;
+  std::string summary, details;
+};
+using Entries = std::vector<Entry>;
+
+std::string default_text(const SchemaField& field) {
+  if (field.required) return "needed";
+  return field.fallback.empty() ? "optional" : "default " + field.fallback;
+}
+
+std::string options_text(const Schema& options) {
+  if (options.fields.empty()) return options.help.empty() ? "" : "options: " + options.help + "\n";
+  std::string text = "options:\n";
+  for (const SchemaField& field : options.fields)
+    text += fmt::format("  {} ({}): {}\n", field.name, default_text(field), field.schema.help);
+  return text;
+}
+
+std::string strategy_details(const StrategyInfo& info) {
+  std::string text = info.paper.empty() ? "" : info.paper + "\n";
+  text += options_text(info.options);
+  if (!info.simplified.empty()) text += "left out of the paper:\n";
+  for (const std::string& what : info.simplified) text += "  " + what + "\n";
+  return text;
+}
+
+Entries strategy_entries() {
+  Entries entries;
+  const StrategyRegistry& registry = StrategyRegistry::instance();
+  for (const std::string& name : registry.names()) {
+    const StrategyInfo& info = *registry.find(name);
+    entries.push_back({name, {}, info.summary, strategy_details(info)});
+  }
+  return entries;
+}
+
+Entries topology_entries(const std::vector<CatalogueEntry>& catalogue) {
+  Entries entries;
+  for (const CatalogueEntry& entry : catalogue)
+    entries.push_back({entry.name, entry.aliases, entry.summary, entry.details});
+  return entries;
+}
+
+Entries model_entries() {
+  Entries entries;
+  for (const ModelEntry& model : model_catalogue())
+    entries.push_back({model.name,
+                       {},
+                       model.summary,
+                       fmt::format("{} parameters\nsource: {}\n", whole(model.parameters), model.source)});
+  return entries;
+}
+
+Entries software_entries() {
+  Entries entries;
+  for (const Software& software : software_presets())
+    entries.push_back({software.name, {}, software.source, switches_text(software)});
+  return entries;
+}
+
+Entries schedule_entries() {
+  Entries entries;
+  for (const std::string& name : schedule_names()) entries.push_back({name, {}, "", ""});
+  return entries;
+}
+
+Entries entries_of(const std::string& what) {
+  if (what == "strategies") return strategy_entries();
+  if (what == "gpus") return topology_entries(gpu_catalogue());
+  if (what == "instances") return topology_entries(instance_catalogue());
+  if (what == "fabrics") return topology_entries(fabric_catalogue());
+  if (what == "models") return model_entries();
+  if (what == "software") return software_entries();
+  require(what == "schedules", "the catalogue is one of those that the command line accepts");
+  return schedule_entries();
+}
+
+std::string lines_of(const Entries& entries) {
+  std::size_t width = 0;
+  for (const Entry& entry : entries) width = std::max(width, width_of(entry.name));
+  std::string text;
+  for (const Entry& entry : entries) {
+    text += entry.summary.empty() ? entry.name : pad_right(entry.name, width + 2) + entry.summary;
+    if (!entry.aliases.empty()) text += fmt::format(" (also {})", fmt::join(entry.aliases, ", "));
+    text += "\n";
+  }
+  return text;
+}
+
+std::string everything_about(const Entry& entry) {
+  std::string text = entry.name + "\n";
+  if (!entry.summary.empty()) text += entry.summary + "\n";
+  if (!entry.aliases.empty()) text += fmt::format("also {}\n", fmt::join(entry.aliases, ", "));
+  text += entry.details;
+  return text.ends_with('\n') ? text : text + "\n";
+}
+
+const Entry& find(const Entries& entries, const std::string& what, const std::string& wanted) {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries) {
+    const bool also = std::find(entry.aliases.begin(), entry.aliases.end(), wanted) != entry.aliases.end();
+    if (entry.name == wanted || also) return entry;
+    names.push_back(entry.name);
+    names.insert(names.end(), entry.aliases.begin(), entry.aliases.end());
+  }
+  throw UserError("trainyard list " + what + ": " + unknown_name("entry", wanted, names));
+}
+
+}  // namespace
+
+std::string list_text(const Arguments& arguments) {
+  const Entries entries = entries_of(arguments.list_what);
+  if (arguments.list_name.empty()) return lines_of(entries);
+  return everything_about(find(entries, arguments.list_what, arguments.list_name));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,16 @@
+// Where results go.
+#pragma once
+
+#include <string>
+
+#include "sim/cli/arguments.hpp"
+
+namespace trainyard {
+
+/// To `--out`, or to standard output. Throws OutputError.
+void deliver(const Arguments& arguments, const std::string& text);
+
+/// Whether what `deliver` writes may be coloured: `--color`, else a terminal without NO_COLOR.
+[[nodiscard]] bool may_colour(const Arguments& arguments);
+
+}  // namespace trainyard

@@ -1,0 +1,79 @@
+#include "sim/cli/program.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "sim/cli/commands.hpp"
+#include "sim/cli/exit_status.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/planning/registry.hpp"
+#include "sim/report/output_file.hpp"
+#include "sim/scenario/starter.hpp"
+#include "sim/units/error.hpp"
+
+namespace trainyard {
+namespace {
+
+void complain(const std::string& text) { fmt::print(stderr, "{}{}", text, text.ends_with('\n') ? "" : "\n"); }
+
+int stop(const Stop& stop) {
+  if (stop.status == exit_status::kDone)
+    write_all(STDOUT_FILENO, stop.text, "standard output");
+  else
+    complain(stop.text);
+  return stop.status;
+}
+
+/// Strategies register before main(), where nothing can be reported.
+void check_registry() {
+  const auto& problems = StrategyRegistry::instance().problems();
+  if (!problems.empty()) throw InternalError(fmt::format("{}", fmt::join(problems, "; ")));
+}
+
+int print(const Arguments& arguments, const std::string& text) {
+  deliver(arguments, text);
+  return exit_status::kDone;
+}
+
+int carry_out(const Arguments& arguments, const WorkerNursery& nursery) {
+  switch (arguments.verb) {
+    case Verb::run:
+    case Verb::compare:
+      return simulate(arguments, nursery);
+    case Verb::explain:
+      return print(arguments, explain_text(arguments));
+    case Verb::list:
+      return print(arguments, list_text(arguments));
+    case Verb::schema:
+      return print(arguments, schema_text());
+    case Verb::init:
+      return print(arguments, starter_scenario());
+  }
+  throw InternalError("a verb without a command");
+}
+
+int parse_and_run(const std::vector<std::string>& words, const WorkerNursery& nursery) {
+  check_registry();
+  const auto parsed = parse_arguments(words, version());
+  if (const Stop* end = std::get_if<Stop>(&parsed)) return stop(*end);
+  return carry_out(std::get<Arguments>(parsed), nursery);
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& words, const WorkerNursery& nursery) {
+  try {
+    return parse_and_run(words, nursery);
+  } catch (const UserError& error) {
+    complain(error.what());
+    return exit_status::kWrongInput;
+  } catch (const OutputError& error) {
+    complain(error.what());
+    return exit_status::kCannotWrite;
+  } catch (const std::exception& error) {
+    complain(fmt::format("trainyard: a bug: {}", error.what()));
+    return exit_status::kBug;
+  }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,119 @@
+#include <algorithm>
+
+#include "sim/cli/commands.hpp"
+#include "sim/cli/exit_status.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/cli/scenarios.hpp"
+#include "sim/cli/selection.hpp"
+#include "sim/job/case.hpp"
+#include "sim/report/output_file.hpp"
+#include "sim/report/ranking.hpp"
+#include "sim/report/result_text.hpp"
+#include "sim/report/table.hpp"
+#include "sim/report/trace.hpp"
+
+namespace trainyard {
+namespace {
+
+/// One scenario with what the command line makes of it.
+struct Selected {
+  Scenario scenario;
+  std::vector<StrategyChoice> strategies;
+  Ranking ranking = Ranking::file_order;
+  std::string objective;
+};
+
+Selected select(const Arguments& arguments, Scenario scenario) {
+  Selected selected;
+  selected.strategies = select_strategies(scenario, arguments.strategies);
+  if (arguments.verb == Verb::compare) {
+    selected.objective = arguments.objective.empty() ? std::string(name(scenario.objective)) : arguments.objective;
+    selected.ranking = selected.objective == "cost" ? Ranking::cost : Ranking::throughput;
+  }
+  selected.scenario = std::move(scenario);
+  return selected;
+}
+
+std::vector<Selected> select_all(const Arguments& arguments) {
+  std::vector<Selected> all;
+  for (Scenario& scenario : load_scenarios(arguments.scenarios)) all.push_back(select(arguments, std::move(scenario)));
+  return all;
+}
+
+/// Variant by variant, its strategies in file order.
+std::vector<Case> cases_of(const std::vector<Selected>& all) {
+  std::vector<Case> cases;
+  for (const Selected& one : all)
+    for (const Variant& variant : one.scenario.variants)
+      for (const StrategyChoice& choice : one.strategies) {
+        const bool given = choice.options.kind != ConfigValue::Kind::null;
+        cases.push_back({one.scenario.name, variant.name, choice.name, &variant.cluster, &variant.workload,
+                         given ? &choice.options : nullptr, one.scenario.directory, one.scenario.seed});
+      }
+  return cases;
+}
+
+std::vector<CaseResult> run_all(const Arguments& arguments, const std::vector<Case>& cases,
+                                const WorkerNursery& nursery) {
+  CaseOptions options;
+  const int at_a_time = std::clamp(arguments.jobs, 1, std::max(1, static_cast<int>(cases.size())));
+  options.jobs = std::max(1, arguments.jobs / at_a_time);
+  options.symmetry = arguments.symmetry;
+  options.full_detail = arguments.full_detail;
+  options.keep_trace = !arguments.trace.empty();
+  const Progress progress(!arguments.quiet);
+  progress.show(0, cases.size());
+  return run_cases(cases, options, at_a_time, nursery,
+                   [&](std::size_t done, std::size_t count) { progress.show(done, count); });
+}
+
+/// Results back to their scenarios and variants. The Clusters and Workloads stay with `all`.
+std::vector<TableBlock> blocks_of(const std::vector<Selected>& all, std::vector<CaseResult> results) {
+  std::vector<TableBlock> blocks;
+  auto next = std::make_move_iterator(results.begin());
+  for (const Selected& one : all)
+    for (const Variant& variant : one.scenario.variants) {
+      const auto last = next + static_cast<std::ptrdiff_t>(one.strategies.size());
+      blocks.push_back({one.scenario.name, variant.name, one.objective, &variant.cluster, &variant.workload,
+                        one.ranking, std::vector<CaseResult>(next, last)});
+      next = last;
+    }
+  return blocks;
+}
+
+/// In the order in which the table shows them.
+std::vector<CaseResult> in_order(std::vector<TableBlock>& blocks) {
+  std::vector<CaseResult> results;
+  for (TableBlock& block : blocks)
+    for (const std::size_t i : ranked(block)) results.push_back(std::move(block.results[i]));
+  return results;
+}
+
+std::string text_of(const Arguments& arguments, const std::vector<TableBlock>& blocks,
+                    const std::vector<CaseResult>& results) {
+  const ResultHead head{version(), catalogue_hash(), arguments.timings};
+  switch (arguments.format) {
+    case Format::table:
+      return to_table(blocks, {may_colour(arguments), arguments.timings});
+    case Format::json:
+      return to_json(results, head);
+    case Format::csv:
+      return to_csv(results, head);
+  }
+  return "";
+}
+
+}  // namespace
+
+int simulate(const Arguments& arguments, const WorkerNursery& nursery) {
+  const std::vector<Selected> all = select_all(arguments);
+  std::vector<TableBlock> blocks = blocks_of(all, run_all(arguments, cases_of(all), nursery));
+  const std::string table = arguments.format == Format::table ? text_of(arguments, blocks, {}) : "";
+  const std::vector<CaseResult> results = in_order(blocks);
+  deliver(arguments, arguments.format == Format::table ? table : text_of(arguments, {}, results));
+  if (!arguments.trace.empty()) write_file(arguments.trace, to_trace(results));
+  return status_of(results);
+}
+
+}  // namespace trainyard
