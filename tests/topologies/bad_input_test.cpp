@@ -81,9 +81,9 @@ TEST_CASE("nothing to train on, nothing to talk over") {
 }
 
 TEST_CASE("all mistakes are told at once") {
-  REQUIRE(mistakes("nodes: [{name: a.b, gpu: T4}, {name: c, gpu: T5, gpus_per_node: 1}]\nfabric: {kind: torus}") ==
+  REQUIRE(mistakes("nodes: [{name: a.b, gpu: T4}, {name: c, gpu: L4-24GP, gpus_per_node: 1}]\nfabric: {kind: torus}") ==
           "fabric kind \"torus\" is not simulated yet; star and fat_tree are\n"
           "\"a.b\" cannot name a group: letters, digits, - and _, not digits only\n"
           "needs gpus_per_node beside gpu\n"
-          "no GPU \"T5\"; did you mean \"T4\"?");
+          "no GPU \"L4-24GP\"; did you mean \"L4-24GB\"?");
 }
