@@ -81,7 +81,7 @@ void member(const ConfigValue& value, std::size_t indent, bool in_list, std::str
   const std::string line = flow(value);
   const std::size_t used = out.size() - (out.rfind('\n') + 1);
   if (value.kind == Kind::scalar || is_empty(value) || used + 1 + line.size() <= kLineWidth) {
-    out += " " + line + "\n";
+    out += fmt::format(" {}\n", line);
     return;
   }
   if (!in_list) {

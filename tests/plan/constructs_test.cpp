@@ -1,0 +1,73 @@
+// What the grammar says and the lowering does not know: each by its name.
+#include <catch2/catch.hpp>
+
+#include "tests/plan/fixture.hpp"
+
+using namespace trainyard;
+using namespace trainyard::test;
+
+TEST_CASE("constructs that are not simulated yet are named") {
+  const Cluster cluster = cluster_of({{"a", "A100-SXM4-80GB", 2, 8}});
+  const Workload workload = workload_of(8, 64);
+  const auto named = [&](const std::string& yaml, const std::string& construct) {
+    INFO(yaml);
+    CHECK(checked(yaml, cluster, workload) == construct + ": not simulated yet\n");
+  };
+  const std::string one = "devices: a.0, layout: [data: 8], batch: 64, ";
+  named("{" + one + "zero: 2}", "`zero: 2`");
+  named("{" + one + "zero: 3}", "`zero: 3`");
+  named("{" + one + "recompute: {every: 4}}", "`recompute: {every: n}`");
+  named("{" + one + "rules: [{layers: 0-3, recompute: full}]}", "`recompute` that differs inside a stage");
+  named("{" + one + "rules: [{layers: 0-3, zero: 1}], zero: 0}", "`zero` that differs inside a stage");
+  named("{" + one + "home: {optimizer: host}}", "`home` elsewhere than on the device");
+  named("{" + one + "update: layer}", "`update: layer` or `next_visit`");
+  named("{" + one + "sync: {every: 4}}", "`sync` other than gradients in every step without lag");
+  named("{" + one + "sync: {bucket: 25 MB}}", "`sync` with a `bucket` size");
+  named("{" + one + "wire: {share: 0.5}}", "`wire`");
+  named("{" + one + "slices: {rows: 2}}", "`slices`");
+  named("{" + one + "streams: {data: compute}}", "`streams`");
+  named("{" + one + "owners: [0-7]}", "`owners`");
+  named("{" + one + "switch: {delay: 1 s}}", "`switch`");
+  named("{" + one + "iterations: 0-9}", "`iterations` of a phase");
+  named("{" + one + "order: zb_h1}", "schedule `zb_h1`");
+  named("{" + one + "order: dualpipe}", "schedule `dualpipe`");
+  named("{" + one + "order: asynchronous}", "schedule `asynchronous`");
+  named("{" + one + "order: [{compute: F0 B0}]}", "`order` as a table");
+  named("{" + one + "dispatch: round_robin}", "`dispatch`");
+  named("{" + one + "rules: [{ops: head, recompute: none}]}", "a rule with `ops`");
+  named("{" + one + "rules: [{devices: a.0, recompute: none}]}", "a rule with `devices`");
+  named("{devices: a.0, layout: [data: 4, context: 2]}", "`context` axis");
+  named("{devices: a.0, layout: [data: 4, variant: 2]}", "`variant` axis");
+  named("{devices: a.0, layout: [data: [2, 1, 1, 1, 1, 1, 1, 1]]}", "unequal shares of an axis");
+  named("{devices: a, pipeline: 2, data: 8, chunks: 2}", "several `chunks` in a stage");
+  named("{batch: 64, stages: [{devices: a.0, layout: [data: 8], layers: [embedding, 0-3]}, {devices: a.1, layout: [data: 4, "
+        "tensor: 2], layers: [4-7, head]}]}",
+        "a data axis of different size in the stages of a pipeline");
+  named("{pipelines: [{batch: 32, devices: a.0, layout: [data: 8]}, {batch: 32, devices: a.1, layout: [data: 4, tensor: 2]}]}",
+        "pipelines that cut a layer over tensor axes of different size");
+  named("{layout: [data: 8], phases: [{devices: a.0}, {devices: a.1}]}", "several `phases`");
+}
+
+TEST_CASE("a part without pipelines, a shared stage, a pass that does not train") {
+  const Cluster cluster = cluster_of({{"a", "A100-SXM4-80GB", 3, 8}});
+  Workload workload = workload_of(8, 64);
+  CHECK(checked("{layout: [data: 8], dispatch: shortest_path, stages: {s: {devices: a.0, layers: 0}}}", cluster, workload) ==
+        "`dispatch`: not simulated yet\na part without pipelines: not simulated yet\n");
+  CHECK(checked("{layout: [data: 8], stages: {s: {devices: a.0, layers: [4-7, head]}}, pipelines: [{stages: [{devices: a.1, "
+                "layers: [embedding, 0-3]}, s]}, {stages: [{devices: a.2, layers: [embedding, 0-3]}, s]}]}",
+                cluster, workload) == "a stage that several pipelines pass through: not simulated yet\n");
+  workload.passes[0].kind = PassKind::generate;
+  CHECK(checked("{devices: a.0, batching: {sequences: 8}, layout: [tensor: 8]}", cluster, workload) ==
+        "a pass that does not train: not simulated yet\n`batching`: not simulated yet\n");
+}
+
+TEST_CASE("several parts are checked each by its name") {
+  const Cluster cluster = cluster_of({{"a", "A100-SXM4-80GB", 1, 8}});
+  Workload workload = workload_of(8, 64);
+  workload.passes.push_back({"encoder", ModuleId{}, PassKind::forward, {}, 1, 0, 1, 1});
+  CHECK(checked("parts: {encoder: {batch: 32, layout: [data: 8]}, train: {layout: [data: 4]}}", cluster, workload) ==
+        "part encoder: the batches of the pipelines sum to 32, the global batch is 64\n"
+        "part train: stage 0: layout [data: 4] spans 4 devices, the stage has 8\n"
+        "several `parts`: not simulated yet\n"
+        "a pass that does not train: not simulated yet\n");
+}
