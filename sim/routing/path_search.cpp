@@ -19,8 +19,11 @@ PathSearch::Graph PathSearch::graph_of(const Cluster& cluster) {
 }
 
 PathSearch::PathSearch(const Cluster& cluster)
-    : cluster_(cluster), graph_(graph_of(cluster)), passing_(cluster.vertices.size(), Passing::always) {
+    : cluster_(cluster), graph_(graph_of(cluster)), passing_(cluster.vertices.size(), Passing::always),
+      node_(cluster.vertices.size(), -1), nic_node_(cluster.vertices.size(), -1) {
   for (const Device& device : cluster.devices) {
+    node_[index(device.vertex)] = static_cast<std::int32_t>(device.node);
+    if (device.kind == DeviceKind::nic) nic_node_[index(device.vertex)] = static_cast<std::int32_t>(device.node);
     Passing& passing = passing_[index(device.vertex)];
     if (device.kind == DeviceKind::gpu) passing = Passing::gpu;
     if (device.kind == DeviceKind::nic) passing = Passing::nic;
@@ -39,6 +42,12 @@ bool PathSearch::passes(std::int32_t vertex) const {
     case Passing::never: return false;
   }
   return false;
+}
+
+// NICs hand on into their own node only, so those of third nodes lead nowhere: a leaf switch has hundreds of them.
+bool PathSearch::strange_nic(std::size_t vertex) const {
+  const std::int32_t node = nic_node_[vertex];
+  return node >= 0 && node != nodes_[0] && node != nodes_[1];
 }
 
 void PathSearch::start(Side& side, VertexId at) {
@@ -74,6 +83,7 @@ void PathSearch::expand(Side& side) {
     if (side.distance > 0 && !passes(v)) continue;
     const double so_far = side.reached[static_cast<std::size_t>(v)].bottleneck;
     const auto follow = [&](std::int32_t link, std::size_t neighbour) {
+      if (strange_nic(neighbour)) return;
       const double width = cluster_.links[static_cast<std::size_t>(link)].bandwidth.value;
       reach(side, static_cast<std::int32_t>(neighbour), link, std::min(so_far, width));
     };
@@ -124,6 +134,7 @@ std::optional<std::vector<LinkId>> PathSearch::find(VertexId from, VertexId to, 
   if (from == to) return std::vector<LinkId>{};
   ++search_;
   passage_ = passage;
+  nodes_ = {node_[index(from)], node_[index(to)]};
   start(ahead_, from);
   start(behind_, to);
   while (!ahead_.frontier.empty() && !behind_.frontier.empty()) {

@@ -1,6 +1,7 @@
 // Shortest paths over a cluster's links, by breadth-first search from both ends at once.
 #pragma once
 
+#include <array>
 #include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <cstdint>
 #include <optional>
@@ -57,6 +58,7 @@ class PathSearch {
   [[nodiscard]] static Graph graph_of(const Cluster& cluster);
   [[nodiscard]] bool passes(std::int32_t vertex) const;
   [[nodiscard]] std::size_t work(const Side& side) const;
+  [[nodiscard]] bool strange_nic(std::size_t vertex) const;
   void start(Side& side, VertexId at);
   void expand(Side& side);
   void reach(Side& side, std::int32_t vertex, std::int32_t link, double bottleneck);
@@ -66,6 +68,9 @@ class PathSearch {
   const Cluster& cluster_;
   Graph graph_;
   std::vector<Passing> passing_;           ///< [vertex]
+  std::vector<std::int32_t> node_;         ///< [vertex]: of the device there, or -1
+  std::vector<std::int32_t> nic_node_;     ///< [vertex]: the same for NICs only
+  std::array<std::int32_t, 2> nodes_{};    ///< of both ends of this search
   Side ahead_, behind_;
   Passage passage_;
   std::uint32_t search_ = 0;

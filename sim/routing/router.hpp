@@ -42,7 +42,7 @@ class Router {
   Router(Router&&) noexcept;
 
   /// Fewest links, ties to the wider, then to the lower link id. GPUs hand traffic on only between GPUs of their own node
-  /// (direct links of a mesh), NICs only between nodes, hosts and stores never. Cached; deterministic.
+  /// (direct links of a mesh), NICs only between their own node and another, hosts and stores never. Cached; deterministic.
   /// Cost of a new route: the devices' surroundings, not the cluster.
   [[nodiscard]] const Route& route(DeviceId from, DeviceId to) const;
 
