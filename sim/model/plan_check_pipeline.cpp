@@ -96,18 +96,20 @@ void check_batch_sum(const PartView& view, Problems& problems) {
                                    view.workload.global_batch));
 }
 
-/// A device holds a layer once, however many pipelines pass through it.
+/// A device holds a layer once, however many pipelines pass through it; the first breach of each two stages is
+/// reported.
 void check_holders(const PartView& view, Problems& problems) {
   std::map<DeviceId, std::vector<std::size_t>> stages_on;
   for (std::size_t s = 0; s < view.part.stages.size(); ++s)
     for (const DeviceId device : view.part.stages[s].devices) stages_on[device].push_back(s);
+  std::set<std::pair<std::size_t, std::size_t>> reported;
   for (const auto& [device, stages] : stages_on) {
     std::map<LayerId, std::size_t> holder;
     for (const std::size_t s : stages)
       for (const auto& chunk : view.part.stages[s].chunks)
         for (const LayerId layer : chunk) {
           const auto [known, is_new] = holder.emplace(layer, s);
-          if (!is_new && known->second != s)
+          if (!is_new && known->second != s && reported.emplace(known->second, s).second)
             problems.push_back(fmt::format("device {} holds layer {} twice, in {} and in {}",
                                            view.cluster.devices[index(device)].name, view.layer_name(layer),
                                            view.stage_name(known->second), view.stage_name(s)));

@@ -15,8 +15,9 @@ std::string errors(const std::string& yaml) { return checked(yaml, cluster(), wo
 
 /// A Plan of two stages, for what no text can say.
 Plan two_stages() {
-  return plan_of("{layout: [data: 8], stages: [{devices: a.0, layers: [embedding, 0-3]}, {devices: a.1, layers: [4-7, head]}]}",
-                 cluster(), workload_of(8, 64));
+  return plan_of(
+      "{layout: [data: 8], stages: [{devices: a.0, layers: [embedding, 0-3]}, {devices: a.1, layers: [4-7, head]}]}",
+      cluster(), workload_of(8, 64));
 }
 std::string lines(const Plan& plan) {
   std::string text;
@@ -29,8 +30,10 @@ TEST_CASE("good Plans have no problems") {
   CHECK(errors("{devices: a.0, data: 8}") == "");
   CHECK(errors("{devices: a, tensor: 8, pipeline: 2}") == "");
   CHECK(lines(two_stages()) == "");
-  CHECK(errors("{layout: [tensor: 8], pipelines: [{batch: 48, micro_batches: 48, devices: a.0}, {batch: 16, micro_batches: "
-               "16, stages: [{devices: a.1, layers: [embedding, 0-6]}, {devices: v.0, layers: [7, head]}]}]}") == "");
+  CHECK(
+      errors(
+          "{layout: [tensor: 8], pipelines: [{batch: 48, micro_batches: 48, devices: a.0}, {batch: 16, micro_batches: "
+          "16, stages: [{devices: a.1, layers: [embedding, 0-6]}, {devices: v.0, layers: [7, head]}]}]}") == "");
 }
 
 TEST_CASE("layouts that do not fit their stage") {
@@ -39,7 +42,8 @@ TEST_CASE("layouts that do not fit their stage") {
   CHECK(errors("{devices: a.0, layout: [data: 8], rules: [{layers: 0-3, layout: [data: 4]}]}") ==
         "stage 0, layers 0-3: layout [data: 4] spans 4 devices, the stage has 8\n"
         "layouts that differ inside a stage: not simulated yet\n");
-  CHECK(errors("{devices: a.0, layout: [data: 2, data: 4]}") == "stage 0: layout [data: 2, data: 4] has the axis data twice\n");
+  CHECK(errors("{devices: a.0, layout: [data: 2, data: 4]}") ==
+        "stage 0: layout [data: 2, data: 4] has the axis data twice\n");
   CHECK(errors("{devices: a.0.0-2, batch: 63, layout: [tensor: 3]}") ==
         "stage 0: 32 attention heads do not divide over tensor: 3\n"
         "the batches of the pipelines sum to 63, the global batch is 64\n");
@@ -54,7 +58,8 @@ TEST_CASE("key-value heads may be fewer than the tensor axis, but must share eve
   const Cluster wide = cluster_of({{"a", "A100-SXM4-80GB", 4, 8}});
   CHECK(checked("{tensor: 32}", wide, workload) == "");
   workload.modules[0].types[1].operators[0].attention.key_value_heads = 6;
-  CHECK(checked("{devices: a.0, tensor: 8}", wide, workload) == "stage 0: 6 key-value heads do not divide over tensor: 8\n");
+  CHECK(checked("{devices: a.0, tensor: 8}", wide, workload) ==
+        "stage 0: 6 key-value heads do not divide over tensor: 8\n");
 }
 
 TEST_CASE("devices") {
@@ -62,9 +67,9 @@ TEST_CASE("devices") {
   CHECK(errors("{devices: [a.0.0-6, a.0.cpu], layout: [data: 8]}") == "stage 0: a.0.cpu is no GPU\n");
   Plan plan = two_stages();
   plan.phases[0].parts[0].stages[1].devices.clear();
-  CHECK(lines(plan) == "stage 1: no devices\na data axis of different size in the stages of a pipeline: not simulated yet\n");
-  CHECK(errors("{layout: [data: 8], stages: [{devices: a.0, layers: [embedding, 0-3]}, {devices: a.0, layers: [4-7, head]}]}") ==
-        "a device in several stages: not simulated yet\n");
+  CHECK(lines(plan) == "stage 1: no devices\n");
+  CHECK(errors("{layout: [data: 8], stages: [{devices: a.0, layers: [embedding, 0-3]}, {devices: a.0, layers: [4-7, "
+               "head]}]}") == "a device in several stages: not simulated yet\n");
 }
 
 TEST_CASE("ids out of range") {
@@ -90,34 +95,27 @@ TEST_CASE("ids out of range") {
 
 TEST_CASE("layers") {
   const auto stages = [](const std::string& first, const std::string& second) {
-    return errors("{layout: [data: 8], stages: [{devices: a.0, layers: [" + first + "]}, {devices: a.1, layers: [" + second + "]}]}");
+    return errors("{layout: [data: 8], stages: [{devices: a.0, layers: [" + first + "]}, {devices: a.1, layers: [" +
+                  second + "]}]}");
   };
   CHECK(stages("embedding, 0-3", "5-7, head") == "pipeline 0: layer 4 in no stage\n");
   CHECK(stages("embedding, 0-2", "5-7") == "pipeline 0: layers 3-4, head in no stage\n");
   CHECK(stages("embedding, 0-4", "4-7, head") == "pipeline 0: layer 4 stands twice, in stage 0 and in stage 1\n");
   CHECK(stages("4-7, head", "embedding, 0-3") == "pipeline 0: layer embedding comes after layer head\n");
   CHECK(stages("0, embedding, 1-3", "4-7, head") == "pipeline 0: layer embedding comes after layer 0\n");
-  CHECK(errors("{layout: [data: 8], stages: {one: {devices: a.0, layers: [embedding, 0-7, head]}, two: {devices: a.1, layers: 0}}, "
+  CHECK(errors("{layout: [data: 8], stages: {one: {devices: a.0, layers: [embedding, 0-7, head]}, two: {devices: a.1, "
+               "layers: 0}}, "
                "pipelines: [{stages: [one]}]}") == "stage two: in no pipeline\n");
   CHECK(errors("{layout: [data: 8], devices: a.0, pipelines: [{batch: 32}, {batch: 32}]}") ==
-        "device a.0.0 holds layer embedding twice, in stage 0 and in stage 1\n" +
-            [] {
-              std::string rest;
-              for (int d = 0; d < 8; ++d)
-                for (const char* layer : {"embedding", "0", "1", "2", "3", "4", "5", "6", "7", "head"})
-                  if (d > 0 || std::string(layer) != "embedding")
-                    rest += "device a.0." + std::to_string(d) + " holds layer " + layer + " twice, in stage 0 and in stage 1\n";
-              return rest;
-            }() +
-            "a device in several stages: not simulated yet\n");
+        "device a.0.0 holds layer embedding twice, in stage 0 and in stage 1\n"
+        "a device in several stages: not simulated yet\n");
 }
 
 TEST_CASE("batches") {
   CHECK(errors("{devices: a.0, batch: 32, layout: [data: 8]}") ==
         "the batches of the pipelines sum to 32, the global batch is 64\n");
   CHECK(errors("{devices: a.0, batch: 64, micro_batches: 3, layout: [data: 8]}") ==
-        "pipeline 0: batch 64 does not divide into 3 micro-batches\n"
-        "pipeline 0, stage 0: a micro-batch of 21.333333333333332 samples does not divide over 8 data ranks\n");
+        "pipeline 0: batch 64 does not divide into 3 micro-batches\n");
   CHECK(errors("{devices: a.0, batch: 64, micro_batches: 16, layout: [data: 8]}") ==
         "pipeline 0, stage 0: a micro-batch of 4 samples does not divide over 8 data ranks\n");
   CHECK(errors("{devices: a.0, batch: 64, samples: [0, 1], layout: [data: 8]}") ==
@@ -132,7 +130,8 @@ TEST_CASE("batches") {
   plan.phases[0].parts[0].stages[1].rules[0].settings.sync = Sync{SyncWhat::gradients, 0, 0, std::nullopt};
   plan.phases[0].parts[0].schedule = "1f1bb";
   CHECK(lines(plan) ==
-        "unknown schedule \"1f1bb\"; known: gpipe, 1f1b, interleaved, zb_h1, zb_v, dualpipe, breadth_first, asynchronous\n"
+        "unknown schedule \"1f1bb\"; known: gpipe, 1f1b, interleaved, zb_h1, zb_v, dualpipe, breadth_first, "
+        "asynchronous\n"
         "stage 0: in_flight 0: at least 1\n"
         "stage 1: zero is 0 to 3, not 4\n"
         "stage 1: sync every 0 steps: at least 1\n"

@@ -40,22 +40,28 @@ TEST_CASE("constructs that are not simulated yet are named") {
   named("{devices: a.0, layout: [data: 4, variant: 2]}", "`variant` axis");
   named("{devices: a.0, layout: [data: [2, 1, 1, 1, 1, 1, 1, 1]]}", "unequal shares of an axis");
   named("{devices: a, pipeline: 2, data: 8, chunks: 2}", "several `chunks` in a stage");
-  named("{batch: 64, stages: [{devices: a.0, layout: [data: 8], layers: [embedding, 0-3]}, {devices: a.1, layout: [data: 4, "
-        "tensor: 2], layers: [4-7, head]}]}",
-        "a data axis of different size in the stages of a pipeline");
-  named("{pipelines: [{batch: 32, devices: a.0, layout: [data: 8]}, {batch: 32, devices: a.1, layout: [data: 4, tensor: 2]}]}",
-        "pipelines that cut a layer over tensor axes of different size");
+  named(
+      "{batch: 64, stages: [{devices: a.0, layout: [data: 8], layers: [embedding, 0-3]}, {devices: a.1, layout: [data: "
+      "4, "
+      "tensor: 2], layers: [4-7, head]}]}",
+      "a data axis of different size in the stages of a pipeline");
+  named(
+      "{pipelines: [{batch: 32, devices: a.0, layout: [data: 8]}, {batch: 32, devices: a.1, layout: [data: 4, tensor: "
+      "2]}]}",
+      "pipelines that cut a layer over tensor axes of different size");
   named("{layout: [data: 8], phases: [{devices: a.0}, {devices: a.1}]}", "several `phases`");
 }
 
 TEST_CASE("a part without pipelines, a shared stage, a pass that does not train") {
   const Cluster cluster = cluster_of({{"a", "A100-SXM4-80GB", 3, 8}});
   Workload workload = workload_of(8, 64);
-  CHECK(checked("{layout: [data: 8], dispatch: shortest_path, stages: {s: {devices: a.0, layers: 0}}}", cluster, workload) ==
-        "`dispatch`: not simulated yet\na part without pipelines: not simulated yet\n");
-  CHECK(checked("{layout: [data: 8], stages: {s: {devices: a.0, layers: [4-7, head]}}, pipelines: [{stages: [{devices: a.1, "
-                "layers: [embedding, 0-3]}, s]}, {stages: [{devices: a.2, layers: [embedding, 0-3]}, s]}]}",
-                cluster, workload) == "a stage that several pipelines pass through: not simulated yet\n");
+  CHECK(checked("{layout: [data: 8], dispatch: shortest_path, stages: {s: {devices: a.0, layers: 0}}}", cluster,
+                workload) == "`dispatch`: not simulated yet\na part without pipelines: not simulated yet\n");
+  CHECK(
+      checked(
+          "{layout: [data: 8], stages: {s: {devices: a.0, layers: [4-7, head]}}, pipelines: [{stages: [{devices: a.1, "
+          "layers: [embedding, 0-3]}, s]}, {stages: [{devices: a.2, layers: [embedding, 0-3]}, s]}]}",
+          cluster, workload) == "a stage that several pipelines pass through: not simulated yet\n");
   workload.passes[0].kind = PassKind::generate;
   CHECK(checked("{devices: a.0, batching: {sequences: 8}, layout: [tensor: 8]}", cluster, workload) ==
         "a pass that does not train: not simulated yet\n`batching`: not simulated yet\n");

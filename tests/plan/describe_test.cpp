@@ -18,8 +18,8 @@ std::string there_and_back(const Plan& plan, const Cluster& cluster, const Workl
 TEST_CASE("the long form of a short one") {
   const Cluster cluster = cluster_of({{"a100", "A100-SXM4-80GB", 8, 8}});
   const Workload workload = workload_of(40, 512);
-  const Plan plan =
-      plan_of("{tensor: 8, pipeline: 4, data: 2, zero: 1, recompute: selective, layers: [10, 12, 12, 6]}", cluster, workload);
+  const Plan plan = plan_of("{tensor: 8, pipeline: 4, data: 2, zero: 1, recompute: selective, layers: [10, 12, 12, 6]}",
+                            cluster, workload);
   CHECK(there_and_back(plan, cluster, workload) ==
         "order: 1f1b\n"
         "batch: 512\n"
@@ -39,25 +39,28 @@ TEST_CASE("the long form of a short one") {
 TEST_CASE("describing and resolving give the same Plan") {
   const Cluster cluster = cluster_of({{"a", "A100-SXM4-80GB", 2, 8}, {"v", "V100-SXM2-32GB", 2, 8}});
   const Workload workload = workload_of(24, 64);
-  for (const char* text :
-       {"{data: 16, expert: 4, pipeline: 2, chunks: 2, schedule: interleaved}",
-        "{tensor: 4, data: 4, pipeline: 2, rank_order: [data, pipeline, tensor]}",
-        "{data: 32, zero: 1, home: {optimizer: host, weights: {at: a.0.cpu, buffers: 2, sliced: true}}, sync: {lag: any, "
-        "bucket: 25 MB}, wire: {weights: fp8, all_reduce: tree}}",
-        "{layout: [data: 2, tensor: 8], stages: [{devices: a, layers: [embedding, 0-15], in_flight: 3}, {devices: v, "
-        "layers: [16-23, head], recompute: {every: 2}, rules: [{layers: 17-18, zero: 0}, {ops: head, layout: [columns: "
-        "16]}]}]}",
-        "{layout: [tensor: 8], pipelines: [{batch: 40, micro_batches: 40, devices: a.0}, {batch: 24, micro_batches: 24, "
-        "stages: [{devices: v.0, layers: [embedding, 0-9]}, {devices: v.1, layers: [10-23, head]}]}]}",
-        "{stages: {e: {devices: v.0, layers: [8-23, head]}, x: {devices: a.0.0, layers: [embedding, 0-7]}, y: {devices: "
-        "[a.0.1, a.0.3, a.1.7], layers: [embedding, 0-7]}}, pipelines: [{stages: [x, e]}, {stages: [y, e]}]}",
-        "{devices: a.0.0-1, batching: {sequences: 8}, dispatch: [2, 1], layout: [tensor: 2]}",
-        "{devices: [v.0-1.0-3, a.1.0], layout: [data: [3, 1, 1, 1, 1, 1, 1, 1, 1]], slices: {rows: 2}, streams: {tensor: "
-        "compute}, context_kind: ulysses, sequence_parallel: false, rules: [{ops: experts, owners: [0-1, [2, 5, 6]]}]}",
-        "{switch: {mode: live, delay: 40 ms}, devices: a.0, phases: [{iterations: 0-4, layout: [data: 8]}, {iterations: "
-        "5-9, layout: [tensor: 8]}]}",
-        "{batch: 64, micro_batches: 2, stages: [{devices: a.0.0, layers: [embedding, 0-9]}, {devices: a.0.1, layers: "
-        "[10-23, head]}], order: [{compute: F0 F1 B0 B1, h2d: R0@F1}, {compute: F0 B0 F1 B1.0}]}"}) {
+  for (
+      const char* text :
+      {"{data: 16, expert: 4, pipeline: 2, chunks: 2, schedule: interleaved}",
+       "{tensor: 4, data: 4, pipeline: 2, rank_order: [data, pipeline, tensor]}",
+       "{data: 32, zero: 1, home: {optimizer: host, weights: {at: a.0.cpu, buffers: 2, sliced: true}}, sync: {lag: "
+       "any, "
+       "bucket: 25 MB}, wire: {weights: fp8, all_reduce: tree}}",
+       "{layout: [data: 2, tensor: 8], stages: [{devices: a, layers: [embedding, 0-15], in_flight: 3}, {devices: v, "
+       "layers: [16-23, head], recompute: {every: 2}, rules: [{layers: 17-18, zero: 0}, {ops: head, layout: [columns: "
+       "16]}]}]}",
+       "{layout: [tensor: 8], pipelines: [{batch: 40, micro_batches: 40, devices: a.0}, {batch: 24, micro_batches: 24, "
+       "stages: [{devices: v.0, layers: [embedding, 0-9]}, {devices: v.1, layers: [10-23, head]}]}]}",
+       "{stages: {e: {devices: v.0, layers: [8-23, head]}, x: {devices: a.0.0, layers: [embedding, 0-7]}, y: {devices: "
+       "[a.0.1, a.0.3, a.1.7], layers: [embedding, 0-7]}}, pipelines: [{stages: [x, e]}, {stages: [y, e]}]}",
+       "{devices: a.0.0-1, batching: {sequences: 8}, dispatch: [2, 1], layout: [tensor: 2]}",
+       "{devices: [v.0-1.0-3, a.1.0], layout: [data: [3, 1, 1, 1, 1, 1, 1, 1, 1]], slices: {rows: 2}, streams: "
+       "{tensor: "
+       "compute}, context_kind: ulysses, sequence_parallel: false, rules: [{ops: experts, owners: [0-1, [2, 5, 6]]}]}",
+       "{switch: {mode: live, delay: 40 ms}, devices: a.0, phases: [{iterations: 0-4, layout: [data: 8]}, {iterations: "
+       "5-9, layout: [tensor: 8]}]}",
+       "{batch: 64, micro_batches: 2, stages: [{devices: a.0.0, layers: [embedding, 0-9]}, {devices: a.0.1, layers: "
+       "[10-23, head]}], order: [{compute: F0 F1 B0 B1, h2d: R0@F1}, {compute: F0 B0 F1 B1.0}]}"}) {
     INFO(text);
     there_and_back(plan_of(text, cluster, workload), cluster, workload);
   }
@@ -87,7 +90,8 @@ TEST_CASE("one line for one GPU, and for a mixed pipeline") {
   CHECK(one_line(plan_of("{devices: a.0.0}", cluster, workload), cluster, workload) == "1 GPU · micro-batch 1");
   CHECK(one_line(plan_of("{devices: a.0, data: 8}", cluster, workload), cluster, workload) == "DP8 · micro-batch 1");
   const Plan mixed = plan_of(
-      "{batch: 512, micro_batches: 256, layout: [data: 2, tensor: 8], recompute: selective, stages: [{devices: a, layers: "
+      "{batch: 512, micro_batches: 256, layout: [data: 2, tensor: 8], recompute: selective, stages: [{devices: a, "
+      "layers: "
       "[embedding, 0-19]}, {devices: v.0-1, layers: 20-31}, {devices: v.2-3, layers: [32-39, head]}]}",
       cluster, workload);
   CHECK(one_line(mixed, cluster, workload) ==

@@ -104,7 +104,7 @@ TEST_CASE("why a short form is no Plan") {
   CHECK(why_not(plan, cluster, workload) == "rank_order: no axis \"tensr\"; did you mean \"tensor\"?");
   plan = {};
   plan.tensor = 16;
-  CHECK(why_not(plan, cluster, workload_of(40, 512)) == "");
+  CHECK(expand(plan, cluster, workload).why_not == "");
   plan.data = 0;
   CHECK(why_not(plan, cluster, workload) == "data 0: at least 1");
   plan = {};

@@ -35,7 +35,8 @@ void add_node(Cluster& cluster, const Group& group, int number, DeviceTypeId typ
   const auto node = id_at<NodeId>(cluster.nodes.size());
   cluster.nodes.emplace_back().group = group.name;
   const std::string prefix = fmt::format("{}.{}", group.name, number);
-  for (int d = 0; d < group.gpus; ++d) add_device(cluster, node, fmt::format("{}.{}", prefix, d), DeviceKind::gpu, type);
+  for (int d = 0; d < group.gpus; ++d)
+    add_device(cluster, node, fmt::format("{}.{}", prefix, d), DeviceKind::gpu, type);
   add_device(cluster, node, prefix + ".cpu", DeviceKind::cpu, DeviceTypeId{});
   add_device(cluster, node, prefix + ".ssd", DeviceKind::storage, DeviceTypeId{});
   add_device(cluster, node, prefix + ".nic", DeviceKind::nic, DeviceTypeId{});

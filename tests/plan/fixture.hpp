@@ -22,7 +22,7 @@ Workload workload_of(int layers, double global_batch);
 
 struct ReadPlan {
   SymbolicPlan plan;
-  std::string errors;                    ///< one line a mistake: `line:column: path: message`
+  std::string errors;  ///< one line a mistake: `line:column: path: message`
 };
 ReadPlan read_text(const std::string& yaml);
 /// Reads and requires that there is no mistake.

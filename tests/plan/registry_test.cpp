@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
-
 #include "sim/planning/registry.hpp"
+
+#include <catch2/catch.hpp>
 
 using namespace trainyard;
 

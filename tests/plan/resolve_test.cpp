@@ -7,7 +7,7 @@ using namespace trainyard;
 using namespace trainyard::test;
 
 namespace {
-constexpr int kDevicesPerNode = 11;      // 8 GPUs, then cpu, ssd, nic
+constexpr int kDevicesPerNode = 11;  // 8 GPUs, then cpu, ssd, nic
 
 Layout layout(std::initializer_list<std::pair<AxisKind, int>> axes) {
   Layout result;
@@ -34,7 +34,8 @@ TEST_CASE("Megatron 3-D: the long form, and the short form that stands for it") 
   const Cluster cluster = cluster_of({{"a100", "A100-SXM4-80GB", 8, 8}});
   const Workload workload = workload_of(40, 512);
   const Plan plan = plan_of(
-      "order: interleaved\nbatch: 512\nmicro_batches: 256\nlayout: [data: 2, tensor: 8]\nzero: 1\nrecompute: selective\n"
+      "order: interleaved\nbatch: 512\nmicro_batches: 256\nlayout: [data: 2, tensor: 8]\nzero: 1\nrecompute: "
+      "selective\n"
       "stages:\n"
       "- {devices: a100.0-1, chunks: [[embedding, 0-4], [20-24]]}\n"
       "- {devices: a100.2-3, chunks: [[5-9], [25-29]]}\n"
@@ -76,14 +77,17 @@ TEST_CASE("FSDP in shards of a node") {
 }
 
 TEST_CASE("AutoHet: unequal pipelines") {
-  const Cluster cluster = cluster_of(
-      {{"a100", "A100-SXM4-40GB", 2, 8}, {"v100", "V100-SXM2-16GB", 1, 8}, {"h20", "H20-SXM-96GB", 1, 8}});
+  const Cluster cluster =
+      cluster_of({{"a100", "A100-SXM4-40GB", 2, 8}, {"v100", "V100-SXM2-16GB", 1, 8}, {"h20", "H20-SXM-96GB", 1, 8}});
   const Workload workload = workload_of(40, 384);
   const Plan plan = plan_of(
       "order: 1f1b\nlayout: [tensor: 4]\nsync: {bucket: layer}\npipelines:\n"
-      "- {batch: 128, micro_batches: 128, stages: [{devices: a100.0.0-3, layers: [embedding, 0-19]}, {devices: a100.0.4-7, layers: [20-39, head]}]}\n"
-      "- {batch: 128, micro_batches: 128, stages: [{devices: h20.0.0-3, layers: [embedding, 0-23]}, {devices: v100.0.0-3, layers: 24-31}, {devices: v100.0.4-7, layers: [32-39, head]}]}\n"
-      "- {batch: 128, micro_batches: 128, stages: [{devices: h20.0.4-7, layers: [embedding, 0-11]}, {devices: a100.1.0-3, layers: 12-25}, {devices: a100.1.4-7, layers: [26-39, head]}]}\n",
+      "- {batch: 128, micro_batches: 128, stages: [{devices: a100.0.0-3, layers: [embedding, 0-19]}, {devices: "
+      "a100.0.4-7, layers: [20-39, head]}]}\n"
+      "- {batch: 128, micro_batches: 128, stages: [{devices: h20.0.0-3, layers: [embedding, 0-23]}, {devices: "
+      "v100.0.0-3, layers: 24-31}, {devices: v100.0.4-7, layers: [32-39, head]}]}\n"
+      "- {batch: 128, micro_batches: 128, stages: [{devices: h20.0.4-7, layers: [embedding, 0-11]}, {devices: "
+      "a100.1.0-3, layers: 12-25}, {devices: a100.1.4-7, layers: [26-39, head]}]}\n",
       cluster, workload);
   const Part& part = only_part(plan);
   REQUIRE(part.pipelines.size() == 3);
@@ -101,8 +105,10 @@ TEST_CASE("Galvatron: rules cut to the layers of each stage") {
   const Cluster cluster = cluster_of({{"titan", "RTX-TITAN", 2, 8}});
   const Workload workload = workload_of(24, 64);
   const Plan plan = plan_of(
-      "{order: gpipe, batch: 64, micro_batches: 4, layout: [shard: 8], zero: 3, stages: [{devices: titan.0, layers: [embedding, 0-11]}, {devices: titan.1, layers: [12-23, head]}],\n"
-      " rules: [{layers: 0-5, layout: [data: 2, tensor: 4]}, {layers: 6-8, layout: [shard: 4, tensor: 2], recompute: full}]}",
+      "{order: gpipe, batch: 64, micro_batches: 4, layout: [shard: 8], zero: 3, stages: [{devices: titan.0, layers: "
+      "[embedding, 0-11]}, {devices: titan.1, layers: [12-23, head]}],\n"
+      " rules: [{layers: 0-5, layout: [data: 2, tensor: 4]}, {layers: 6-8, layout: [shard: 4, tensor: 2], recompute: "
+      "full}]}",
       cluster, workload);
   const Part& part = only_part(plan);
   REQUIRE(part.stages[0].rules.size() == 3);
@@ -119,15 +125,15 @@ TEST_CASE("DAPPLE: replicas a stage and their depth") {
   const Cluster cluster = cluster_of({{"v100", "V100-SXM2-16GB", 2, 8}});
   const Workload workload = workload_of(48, 256);
   const Plan plan = plan_of(
-      "{order: 1f1b, batch: 256, micro_batches: 16, stages: [{devices: v100.0, layers: [embedding, 0-37], layout: [data: 8], in_flight: 3}, "
+      "{order: 1f1b, batch: 256, micro_batches: 16, stages: [{devices: v100.0, layers: [embedding, 0-37], layout: "
+      "[data: 8], in_flight: 3}, "
       "{devices: v100.1.0-1, layers: [38-47, head], layout: [data: 2], in_flight: 1}]}",
       cluster, workload);
   const Part& part = only_part(plan);
   CHECK(part.stages[0].in_flight == 3);
   CHECK(part.stages[1].in_flight == 1);
   CHECK(part.stages[1].devices == devices(kDevicesPerNode, 2));
-  CHECK(one_line(plan, cluster, workload) ==
-        "[DP8 V100 x 38 layers → DP2 V100 x 10] · micro-batch 2-8 · 1f1b");
+  CHECK(one_line(plan, cluster, workload) == "[DP8 V100 x 38 layers → DP2 V100 x 10] · micro-batch 2-8 · 1f1b");
 }
 
 TEST_CASE("defaults: all GPUs, all layers, data parallel, the batch shared by the pipelines") {
@@ -182,7 +188,8 @@ TEST_CASE("order tables become lanes") {
   const Cluster cluster = cluster_of({{"h100", "H100-SXM5-80GB", 1, 2}});
   const Workload workload = workload_of(4, 4);
   const Plan plan = plan_of(
-      "{batch: 4, micro_batches: 4, stages: [{devices: h100.0.0, layers: [embedding, 0-1]}, {devices: h100.0.1, layers: [2-3, head]}],\n"
+      "{batch: 4, micro_batches: 4, stages: [{devices: h100.0.0, layers: [embedding, 0-1]}, {devices: h100.0.1, "
+      "layers: [2-3, head]}],\n"
       " order: [{compute: F0 F1 B0 B1, h2d: R0@F1}, {compute: F0 B0 F1 B1}]}",
       cluster, workload);
   CHECK(only_part(plan).schedule == "table");
@@ -198,7 +205,8 @@ TEST_CASE("names that do not exist are reported with their place") {
   const Cluster cluster = cluster_of({{"a100", "A100-SXM4-80GB", 2, 8}});
   const Workload workload = workload_of(4, 64);
   const auto errors = [&](const std::string& yaml) { return resolve_text(yaml, cluster, workload).errors; };
-  CHECK(errors("{devices: a10, layout: [data: 8]}") == "1:11: devices: no node group \"a10\"; did you mean \"a100\"?\n");
+  CHECK(errors("{devices: a10, layout: [data: 8]}") ==
+        "1:11: devices: no node group \"a10\"; did you mean \"a100\"?\n");
   CHECK(errors("{devices: a100.0-2, layout: [data: 8]}") ==
         "1:11: devices: a100.0-2: nodes of a100: there is no 2; they are 0 to 1\n");
   CHECK(errors("{devices: a100.0.6-8, layout: [data: 8]}") ==

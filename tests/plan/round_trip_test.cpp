@@ -62,7 +62,8 @@ TEST_CASE("small texts of a Plan parse and print") {
     REQUIRE(parse_device_piece(piece));
     CHECK(to_text(*parse_device_piece(piece)) == piece);
   }
-  for (const char* piece : {"", ".0", "a100.", "a100.x", "a100.3-1", "a100.0.gpu", "a100.0-3:0", "a100.3:2", "a100.01", "a.-1"})
+  for (const char* piece :
+       {"", ".0", "a100.", "a100.x", "a100.3-1", "a100.0.gpu", "a100.0-3:0", "a100.3:2", "a100.01", "a.-1"})
     CHECK_FALSE(parse_device_piece(piece));
   for (const char* entry : {"F0", "B3.1", "R0@F2", "encoder:F3", "encoder:F3.2@train:B1.1"}) {
     INFO(entry);
