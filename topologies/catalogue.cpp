@@ -44,9 +44,12 @@ std::string GpuEntry::default_inside(int gpus) const {
 
 const std::optional<PriceEntry>& InstanceEntry::price(MarketKind market) const {
   switch (market) {
-    case MarketKind::spot: return spot;
-    case MarketKind::reserved: return reserved;
-    case MarketKind::on_demand: break;
+    case MarketKind::spot:
+      return spot;
+    case MarketKind::reserved:
+      return reserved;
+    case MarketKind::on_demand:
+      break;
   }
   return on_demand;
 }

@@ -11,13 +11,14 @@
 
 namespace trainyard {
 
-/// A class of links: what a Cluster's Transport holds, and the share of the nominal bandwidth that bulk traffic reaches.
+/// A class of links: what a Cluster's Transport holds, and the share of the nominal bandwidth that bulk traffic
+/// reaches.
 struct TransportEntry {
   Transport transport;
   double efficiency = 1;
-  BytesPerSecond fast_from{};            ///< links at least this fast reach fast_efficiency instead; 0: none
+  BytesPerSecond fast_from{};  ///< links at least this fast reach fast_efficiency instead; 0: none
   double fast_efficiency = 1;
-  Seconds latency{};                     ///< of one link
+  Seconds latency{};  ///< of one link
   std::string source;
   [[nodiscard]] double efficiency_at(BytesPerSecond nominal) const;
 };
@@ -25,8 +26,8 @@ struct TransportEntry {
 /// Direct links of a GPU, one direction.
 struct NvlinkEntry {
   std::string transport;
-  BytesPerSecond bandwidth{};            ///< all links together
-  BytesPerSecond link{};                 ///< one link, for meshes; 0: only behind a switch
+  BytesPerSecond bandwidth{};  ///< all links together
+  BytesPerSecond link{};       ///< one link, for meshes; 0: only behind a switch
 };
 
 /// What a node holds besides its GPUs.
@@ -34,15 +35,15 @@ struct HostEntry {
   double cores = 0;
   Bytes memory{};
   BytesPerSecond dram{};
-  BytesPerSecond storage{};              ///< local drives; 0: none
+  BytesPerSecond storage{};  ///< local drives; 0: none
 };
 
 struct GpuEntry {
   DeviceType type;
   std::vector<std::string> aliases;
   std::optional<NvlinkEntry> nvlink;
-  std::string pcie;                      ///< transport of its slot
-  HostEntry host;                        ///< default: cores and memory for each GPU, dram for each socket
+  std::string pcie;  ///< transport of its slot
+  HostEntry host;    ///< default: cores and memory for each GPU, dram for each socket
   std::string fit;
   std::string source;
   /// The inside that nodes of so many have unless they say otherwise.
@@ -62,7 +63,7 @@ struct InstanceEntry {
   std::vector<std::string> aliases;
   std::string gpu;
   int gpus = 1;
-  std::string inside;                    ///< "": the GPU's default
+  std::string inside;  ///< "": the GPU's default
   int nics = 0;
   BytesPerSecond nic{};
   std::string transport;
@@ -82,8 +83,8 @@ struct Catalogue {
   [[nodiscard]] const GpuEntry* gpu(std::string_view name) const;
   [[nodiscard]] const InstanceEntry* instance(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> transport_names() const;
-  [[nodiscard]] std::vector<std::string> gpu_names() const;          ///< with aliases
-  [[nodiscard]] std::vector<std::string> instance_names() const;     ///< with aliases
+  [[nodiscard]] std::vector<std::string> gpu_names() const;       ///< with aliases
+  [[nodiscard]] std::vector<std::string> instance_names() const;  ///< with aliases
 };
 
 /// The three files' text, as compiled in or, in tests, otherwise.
@@ -92,7 +93,8 @@ struct CatalogueTexts {
 };
 [[nodiscard]] CatalogueTexts embedded_catalogue();
 
-/// Mistakes (a wrong type, an unknown key, a reference to nothing, a name taken twice) go to `diagnostics` with file and line.
+/// Mistakes (a wrong type, an unknown key, a reference to nothing, a name taken twice) go to `diagnostics` with file
+/// and line.
 [[nodiscard]] Catalogue read_catalogue(const CatalogueTexts& texts, Diagnostics& diagnostics);
 
 /// The embedded catalogue, read at the first call. Throws UserError with every mistake's line if it is wrong.

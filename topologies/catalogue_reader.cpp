@@ -52,7 +52,8 @@ void read_gpus(const View& root, Catalogue& into, Diagnostics& diagnostics) {
     const View item = list.at(i);
     into.gpus.push_back(gpu_entry(item, root["fits"], diagnostics));
     names.add(into.gpus.back(), item.place());
-    refer(into.transport(item["pcie"].text()) != nullptr, "transport", item["pcie"], into.transport_names(), diagnostics);
+    refer(into.transport(item["pcie"].text()) != nullptr, "transport", item["pcie"], into.transport_names(),
+          diagnostics);
     if (const View nvlink = item["nvlink"]["transport"])
       refer(into.transport(nvlink.text()) != nullptr, "transport", nvlink, into.transport_names(), diagnostics);
   }

@@ -18,8 +18,9 @@ std::string peaks_text(const DeviceType& type) {
 std::string gemm_text(const DeviceType& type) {
   std::string text;
   for (const auto& [data_type, curve] : type.gemm)
-    text += fmt::format("gemm {}: efficiency {}, k_half {}, quantisation {}, sustained {}, launch {}\n", name(data_type),
-                        curve.efficiency, curve.k_half, curve.quantisation, curve.sustained, to_text(curve.launch));
+    text +=
+        fmt::format("gemm {}: efficiency {}, k_half {}, quantisation {}, sustained {}, launch {}\n", name(data_type),
+                    curve.efficiency, curve.k_half, curve.quantisation, curve.sustained, to_text(curve.launch));
   return text;
 }
 
@@ -27,8 +28,9 @@ std::string attention_text(const DeviceType& type) {
   if (type.attention.empty()) return "attention: no flash kernels\n";
   std::string text;
   for (const auto& [kernel, curve] : type.attention)
-    text += fmt::format("attention {}: forward {} (half at {:.0f} tokens), backward {} (half at {:.0f})\n", name(kernel),
-                        to_text(curve.forward), curve.forward_half_length, to_text(curve.backward), curve.backward_half_length);
+    text += fmt::format("attention {}: forward {} (half at {:.0f} tokens), backward {} (half at {:.0f})\n",
+                        name(kernel), to_text(curve.forward), curve.forward_half_length, to_text(curve.backward),
+                        curve.backward_half_length);
   return text;
 }
 
@@ -44,7 +46,8 @@ CatalogueEntry listed(const GpuEntry& gpu) {
     entry.details += fmt::format("nvlink: {}, {} a direction\n", gpu.nvlink->transport, to_text(gpu.nvlink->bandwidth));
   entry.details += fmt::format("inside by default (8 GPUs): {}\n", gpu.default_inside(8));
   entry.details += gemm_text(type) + attention_text(type);
-  entry.details += fmt::format("fit: {}{}\nsource: {}\n", gpu.fit, type.extrapolated ? " (another generation's)" : "", gpu.source);
+  entry.details +=
+      fmt::format("fit: {}{}\nsource: {}\n", gpu.fit, type.extrapolated ? " (another generation's)" : "", gpu.source);
   return entry;
 }
 
@@ -56,9 +59,10 @@ std::string price_line(std::string_view market, const std::optional<PriceEntry>&
 CatalogueEntry listed(const InstanceEntry& instance) {
   CatalogueEntry entry{instance.name, instance.aliases, {}, {}};
   const auto& price = instance.on_demand;
-  entry.summary = fmt::format("{} x {}, {} x {:g} Gbps {}, {}", instance.gpus, instance.gpu, instance.nics,
-                              instance.nic.value * 8e-9, instance.transport,
-                              price ? fmt::format("{:.2f} USD/h on demand", in_dollars_per_hour(price->price)) : "no on-demand price");
+  entry.summary = fmt::format(
+      "{} x {}, {} x {:g} Gbps {}, {}", instance.gpus, instance.gpu, instance.nics, instance.nic.value * 8e-9,
+      instance.transport,
+      price ? fmt::format("{:.2f} USD/h on demand", in_dollars_per_hour(price->price)) : "no on-demand price");
   entry.details = fmt::format("host: {} cores, {:.0f} GiB\nnotice: {}\n", instance.host.cores,
                               instance.host.memory / Bytes(1073741824.0), to_text(instance.notice));
   entry.details += price_line("on demand", instance.on_demand) + price_line("spot", instance.spot) +
@@ -80,7 +84,9 @@ std::vector<CatalogueEntry> instance_catalogue() { return listed_all(catalogue()
 
 std::vector<CatalogueEntry> fabric_catalogue() {
   return {{"star", {}, "all NICs at one switch that never limits", "keys: latency, transport\n"},
-          {"fat_tree", {}, "leaf switches under one core",
+          {"fat_tree",
+           {},
+           "leaf switches under one core",
            "keys: leaf (nodes under a leaf), oversubscription, latency, transport\n"
            "The up-links of a leaf are one link of leaf x a node's NICs / oversubscription.\n"}};
 }

@@ -20,7 +20,7 @@ class ClusterBuilder {
   [[nodiscard]] VertexId add_vertex(std::string name);
   /// A device with a vertex of its own, of node `node`.
   DeviceId add_device(std::string name, DeviceKind kind, DeviceTypeId type, NodeId node);
-  [[nodiscard]] DeviceTypeId add_type(const DeviceType& type);         ///< one entry for each name
+  [[nodiscard]] DeviceTypeId add_type(const DeviceType& type);  ///< one entry for each name
   /// A link each way. `suffix` tells parallel links apart.
   void join(VertexId a, VertexId b, const LinkClass& kind, const std::string& suffix = "");
   [[nodiscard]] VertexId vertex_of(DeviceId device) const { return cluster.devices[index(device)].vertex; }
@@ -37,7 +37,8 @@ NodeId add_node(const NodeSpec& spec, int number, ClusterBuilder& builder);
 /// What add_node adds, for reserving.
 [[nodiscard]] ClusterSize size_of_node(const NodeSpec& spec);
 
-/// Pairs of GPUs of an NVLink2 mesh and how many links join them: DGX-1V's hybrid cube mesh for 8, one of its quads for 4.
+/// Pairs of GPUs of an NVLink2 mesh and how many links join them: DGX-1V's hybrid cube mesh for 8, one of its quads
+/// for 4.
 struct MeshPair {
   int a = 0, b = 0, links = 0;
 };

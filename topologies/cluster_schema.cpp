@@ -22,7 +22,8 @@ std::vector<SchemaField> link_fields() {
 Schema inside_schema() {
   std::vector<SchemaField> fields = link_fields();
   fields.insert(fields.begin(), required("kind", text("nvswitch, nvlink_mesh or pcie")));
-  fields.push_back(optional("bandwidth", bandwidth("one direction of a GPU's port (nvswitch), link (nvlink_mesh) or slot (pcie)")));
+  fields.push_back(
+      optional("bandwidth", bandwidth("one direction of a GPU's port (nvswitch), link (nvlink_mesh) or slot (pcie)")));
   fields.push_back(optional("gpus_per_switch", integer(between(1, 16), "GPUs under one PCIe switch"), "2"));
   return one_of({text("nvswitch, nvlink_mesh or pcie"), object(std::move(fields), "the same with its parameters")},
                 "how the GPUs of a node are joined; default: the instance's or the GPU's");
@@ -31,35 +32,42 @@ Schema inside_schema() {
 Schema nic_schema() {
   std::vector<SchemaField> fields = link_fields();
   fields.insert(fields.begin(), required("rate", bandwidth("of one NIC, one direction")));
-  return one_of({bandwidth("rate of one NIC, one direction"), object(std::move(fields), "the same with its parameters")},
-                "network card; more NICs than GPUs are taken together, so that every GPU has one");
+  return one_of(
+      {bandwidth("rate of one NIC, one direction"), object(std::move(fields), "the same with its parameters")},
+      "network card; more NICs than GPUs are taken together, so that every GPU has one");
 }
 
 Schema transport_schema() {
-  return choice({"infiniband", "roce", "ethernet", "efa"}, "how NICs talk; default: the fabric's, the instance's, infiniband");
+  return choice({"infiniband", "roce", "ethernet", "efa"},
+                "how NICs talk; default: the fabric's, the instance's, infiniband");
 }
 
 Schema node_schema() {
-  return object(
-      {required("name", text("of this group of equal nodes: letters, digits, - and _")),
-       optional("count", integer(between(0, 100000), "nodes; 0 leaves the group out"), "1"),
-       optional("instance", text("catalogue key; instead of gpu")), optional("gpu", text("catalogue key; instead of instance")),
-       optional("gpus_per_node", integer(between(1, 1024), "GPUs of one node, beside gpu")),
-       optional("inside", inside_schema()), optional("nics", integer(between(0, 64), "NICs of one node")),
-       optional("nic", nic_schema()), optional("transport", transport_schema()),
-       optional("market", choice({"on_demand", "spot", "reserved"}, "how it is paid"), "on_demand"),
-       optional("price", quantity(Dimension::dollars_per_second, between(0, 10), "of one node; default: the instance's")),
-       optional("zone", text("availability zone")), optional("region", text("region")), optional("host", host_schema())},
-      "a group of equal nodes");
+  return object({required("name", text("of this group of equal nodes: letters, digits, - and _")),
+                 optional("count", integer(between(0, 100000), "nodes; 0 leaves the group out"), "1"),
+                 optional("instance", text("catalogue key; instead of gpu")),
+                 optional("gpu", text("catalogue key; instead of instance")),
+                 optional("gpus_per_node", integer(between(1, 1024), "GPUs of one node, beside gpu")),
+                 optional("inside", inside_schema()), optional("nics", integer(between(0, 64), "NICs of one node")),
+                 optional("nic", nic_schema()), optional("transport", transport_schema()),
+                 optional("market", choice({"on_demand", "spot", "reserved"}, "how it is paid"), "on_demand"),
+                 optional("price", quantity(Dimension::dollars_per_second, between(0, 10),
+                                            "of one node; default: the instance's")),
+                 optional("zone", text("availability zone")), optional("region", text("region")),
+                 optional("host", host_schema())},
+                "a group of equal nodes");
 }
 
 Schema fabric_schema() {
   return object(
-      {optional("kind", choice({"star", "fat_tree", "rail", "dragonfly", "torus", "regions"}, "shape; star and fat_tree are simulated")),
+      {optional("kind", choice({"star", "fat_tree", "rail", "dragonfly", "torus", "regions"},
+                               "shape; star and fat_tree are simulated")),
        optional("import", text("file of a measured or generated network")),
        optional("leaf", integer(between(1, 100000), "fat_tree: nodes under one leaf switch")),
-       optional("oversubscription", number(above(0, 1000), "fat_tree: bandwidth below a leaf over bandwidth above it"), "1"),
-       optional("latency", quantity(Dimension::seconds, between(0, 10), "of one link between switches or to a NIC"), "0 s"),
+       optional("oversubscription", number(above(0, 1000), "fat_tree: bandwidth below a leaf over bandwidth above it"),
+                "1"),
+       optional("latency", quantity(Dimension::seconds, between(0, 10), "of one link between switches or to a NIC"),
+                "0 s"),
        optional("transport", transport_schema())},
       "what joins the nodes; default: a star");
 }

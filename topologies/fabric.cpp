@@ -16,8 +16,9 @@ void add_star(const std::vector<Attachment>& nodes, ClusterBuilder& builder) {
   for (const Attachment& node : nodes) join_nics(node, centre, builder);
 }
 
-/// One link for all parallel up-links of a leaf (equal-cost routing spreads over them): leaf · mean bandwidth of a node's
-/// NICs / oversubscription. The mean is over the nodes present, since a switch has its up-links whether or not it is full.
+/// One link for all parallel up-links of a leaf (equal-cost routing spreads over them): leaf · mean bandwidth of a
+/// node's NICs / oversubscription. The mean is over the nodes present, since a switch has its up-links whether or not
+/// it is full.
 LinkClass up_link(const FabricSpec& spec, const Attachment* first, const Attachment* last) {
   LinkClass up = first->link;
   up.nominal = up.bandwidth = BytesPerSecond{};
@@ -64,7 +65,8 @@ bool refuse(const View& where, std::string why, Diagnostics& diagnostics) {
 }
 
 std::optional<FabricKind> fabric_kind(const View& section, Diagnostics& diagnostics) {
-  if (refuse(section["import"], "a fabric imported from a file is not simulated yet; star and fat_tree are", diagnostics))
+  if (refuse(section["import"], "a fabric imported from a file is not simulated yet; star and fat_tree are",
+             diagnostics))
     return std::nullopt;
   const View kind = section["kind"];
   if (!kind) {

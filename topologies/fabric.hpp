@@ -13,11 +13,11 @@ enum class FabricKind { none, star, fat_tree };
 
 struct FabricSpec {
   FabricKind kind = FabricKind::none;
-  bool assumed = false;                  ///< nothing was written and there are several nodes
-  int leaf = 0;                          ///< nodes under one leaf switch
+  bool assumed = false;  ///< nothing was written and there are several nodes
+  int leaf = 0;          ///< nodes under one leaf switch
   double oversubscription = 1;
-  std::optional<Seconds> latency;        ///< of one link; absent: the transport's
-  std::string transport;                 ///< "": each node's own
+  std::optional<Seconds> latency;  ///< of one link; absent: the transport's
+  std::string transport;           ///< "": each node's own
 };
 
 /// Nothing if the section is wrong; `diagnostics` says how. An empty View: no section.

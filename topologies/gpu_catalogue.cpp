@@ -6,7 +6,7 @@ using namespace schema;
 
 namespace {
 
-constexpr Bytes kReserved = Bytes(2.5 * 1024 * 1024 * 1024);   // see gpus.yaml
+constexpr Bytes kReserved = Bytes(2.5 * 1024 * 1024 * 1024);  // see gpus.yaml
 constexpr double kMemoryEfficiency = 0.72;
 constexpr Seconds kKernelLaunch = Seconds(2e-6);
 
@@ -51,10 +51,10 @@ Schema fit_schema() {
 }
 
 Schema gpu_schema() {
-  const Schema nvlink = object({required("transport", text("catalogue key")),
-                                required("bandwidth", bandwidth("all links, one direction")),
-                                optional("link", bandwidth("one link of a mesh"))},
-                               "direct links");
+  const Schema nvlink = object(
+      {required("transport", text("catalogue key")), required("bandwidth", bandwidth("all links, one direction")),
+       optional("link", bandwidth("one link of a mesh"))},
+      "direct links");
   return object(
       {required("name", text("key")), optional("aliases", list(text("other name"), between(0, 20), "other names")),
        optional("vendor", text("maker"), "NVIDIA"), required("generation", text("architecture")),

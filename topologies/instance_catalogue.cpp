@@ -14,11 +14,12 @@ std::optional<PriceEntry> price_entry(const View& item) {
 }  // namespace
 
 Schema host_schema() {
-  return object({optional("cores", number(above(0, 4096), "physical cores")),
-                 optional("memory", quantity(Dimension::bytes, above(0, 1e15), "host memory")),
-                 optional("dram", quantity(Dimension::bytes_per_second, above(0, 1e14), "memory bandwidth, all sockets")),
-                 optional("storage", quantity(Dimension::bytes_per_second, above(0, 1e13), "rate of the local drives"))},
-                "what the node holds besides its GPUs");
+  return object(
+      {optional("cores", number(above(0, 4096), "physical cores")),
+       optional("memory", quantity(Dimension::bytes, above(0, 1e15), "host memory")),
+       optional("dram", quantity(Dimension::bytes_per_second, above(0, 1e14), "memory bandwidth, all sockets")),
+       optional("storage", quantity(Dimension::bytes_per_second, above(0, 1e13), "rate of the local drives"))},
+      "what the node holds besides its GPUs");
 }
 
 void read_host(const View& item, HostEntry& host) {

@@ -80,7 +80,8 @@ class NodeBuilder {
   }
 
   void add_host() {
-    const DeviceId cpu = builder_.add_device(prefix_ + "cpu", DeviceKind::cpu, builder_.add_type(host_type(spec_)), node_);
+    const DeviceId cpu =
+        builder_.add_device(prefix_ + "cpu", DeviceKind::cpu, builder_.add_type(host_type(spec_)), node_);
     for (VertexId socket : sockets_) builder_.join(socket, builder_.vertex_of(cpu), spec_.memory);
     if (spec_.storage.nominal.value == 0) return;
     const DeviceId drives =
@@ -97,8 +98,8 @@ class NodeBuilder {
     }
   }
 
-  /// GPU g belongs to NIC floor(g nics / gpus); the switches of a NIC's GPUs reach it directly. Traffic between two such
-  /// GPUs does not pass the NIC: routing sees to that.
+  /// GPU g belongs to NIC floor(g nics / gpus); the switches of a NIC's GPUs reach it directly. Traffic between two
+  /// such GPUs does not pass the NIC: routing sees to that.
   void add_pcie() {
     const int blocks = nics_.empty() ? 1 : spec_.nics, switches = spec_.switches();
     int gpu = 0;

@@ -10,10 +10,11 @@
 namespace trainyard {
 namespace {
 
-constexpr BytesPerSecond kSocketLink = BytesPerSecond(62.4e9);   // 3 UPI links of 20.8 GB/s, Intel Xeon; recalled
+constexpr BytesPerSecond kSocketLink = BytesPerSecond(62.4e9);  // 3 UPI links of 20.8 GB/s, Intel Xeon; recalled
 
 /// A class of links from the catalogue, changed by what `over` (which may be empty or a scalar) says.
-LinkClass link_class(const TransportEntry& entry, BytesPerSecond nominal, const View& over, const std::string& own_name) {
+LinkClass link_class(const TransportEntry& entry, BytesPerSecond nominal, const View& over,
+                     const std::string& own_name) {
   LinkClass made{entry.transport, nominal, nominal * entry.efficiency_at(nominal), entry.latency};
   if (!over || !over.is_map()) return made;
   made.bandwidth = nominal * over["efficiency"].number_or(entry.efficiency_at(nominal));
@@ -122,7 +123,8 @@ class SpecReader {
       fail(where, "inside nvswitch needs NVLink, which " + spec_.gpu->type.name + " lacks; use pcie");
     } else if (word == "nvlink_mesh") {
       if (spec_.gpu->meshes() && (spec_.gpus == 4 || spec_.gpus == 8)) return InsideKind::nvlink_mesh;
-      fail(where, "inside nvlink_mesh needs 4 or 8 GPUs with NVLink from GPU to GPU, such as V100-SXM2-16GB, not " + gpus_text());
+      fail(where, "inside nvlink_mesh needs 4 or 8 GPUs with NVLink from GPU to GPU, such as V100-SXM2-16GB, not " +
+                      gpus_text());
     } else {
       fail(where, unknown_name("inside", word, {"nvswitch", "nvlink_mesh", "pcie"}));
     }

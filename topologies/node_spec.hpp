@@ -13,7 +13,7 @@ namespace trainyard {
 struct LinkClass {
   Transport transport;
   BytesPerSecond nominal{};
-  BytesPerSecond bandwidth{};            ///< what bulk traffic reaches
+  BytesPerSecond bandwidth{};  ///< what bulk traffic reaches
   Seconds latency{};
 };
 
@@ -28,15 +28,15 @@ struct NodeSpec {
   PriceEntry price;
   InsideKind inside = InsideKind::pcie;
   int gpus_per_switch = 2;
-  LinkClass direct;                      ///< port to the NVSwitch, or one link of the mesh
-  LinkClass pcie;                        ///< slot of a GPU, a NIC, a PCIe switch
-  LinkClass memory;                      ///< a socket's DRAM
-  LinkClass sockets;                     ///< between two sockets
-  LinkClass storage;                     ///< nominal 0: none
-  int nics = 0;                          ///< at most `gpus`
+  LinkClass direct;   ///< port to the NVSwitch, or one link of the mesh
+  LinkClass pcie;     ///< slot of a GPU, a NIC, a PCIe switch
+  LinkClass memory;   ///< a socket's DRAM
+  LinkClass sockets;  ///< between two sockets
+  LinkClass storage;  ///< nominal 0: none
+  int nics = 0;       ///< at most `gpus`
   LinkClass nic;
   HostEntry host;
-  [[nodiscard]] int switches() const;    ///< PCIe switches
+  [[nodiscard]] int switches() const;  ///< PCIe switches
   [[nodiscard]] int socket_count() const { return switches() > 1 ? 2 : 1; }
 };
 

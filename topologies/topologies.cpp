@@ -27,7 +27,8 @@ void check_size(const std::vector<NodeSpec>& specs, const View& list, Diagnostic
   for (const NodeSpec& spec : specs) gpus += std::int64_t{spec.count} * spec.gpus;
   if (gpus == 0) diagnostics.add(list.place(), "there are no nodes: every count is 0");
   if (gpus > kMostGpus)
-    diagnostics.add(list.place(), std::to_string(gpus) + " GPUs; at most " + std::to_string(kMostGpus) + " are simulated");
+    diagnostics.add(list.place(),
+                    std::to_string(gpus) + " GPUs; at most " + std::to_string(kMostGpus) + " are simulated");
 }
 
 /// Several nodes talk through NICs.
@@ -56,7 +57,8 @@ Attachment attachment_of(const Node& node, const NodeSpec& spec, const Cluster& 
   Attachment made;
   made.link = spec.nic;
   for (DeviceId device : node.devices)
-    if (cluster.devices[index(device)].kind == DeviceKind::nic) made.nics.push_back(cluster.devices[index(device)].vertex);
+    if (cluster.devices[index(device)].kind == DeviceKind::nic)
+      made.nics.push_back(cluster.devices[index(device)].vertex);
   return made;
 }
 

@@ -13,16 +13,17 @@ namespace trainyard {
 /// Of the `cluster:` section.
 [[nodiscard]] Schema cluster_schema();
 
-/// Builds the cluster that a section (already checked against cluster_schema()) describes. Names that no catalogue knows, data
-/// that contradict each other and the like go to `diagnostics`. `directory`: where FILE options are looked up.
+/// Builds the cluster that a section (already checked against cluster_schema()) describes. Names that no catalogue
+/// knows, data that contradict each other and the like go to `diagnostics`. `directory`: where FILE options are looked
+/// up.
 [[nodiscard]] Cluster build_cluster(const ConfigValue& section, const std::string& directory, Diagnostics& diagnostics);
 
 /// One catalogue entry as people read it: key, aliases, facts, sources.
 struct CatalogueEntry {
   std::string name;
   std::vector<std::string> aliases;
-  std::string summary;                   ///< one line
-  std::string details;                   ///< several lines
+  std::string summary;  ///< one line
+  std::string details;  ///< several lines
 };
 [[nodiscard]] std::vector<CatalogueEntry> gpu_catalogue();
 [[nodiscard]] std::vector<CatalogueEntry> instance_catalogue();

@@ -10,12 +10,12 @@ Schema transport_file_schema() {
   const Schema fast = object({required("from", quantity(Dimension::bytes_per_second, above(0, 1e13), "nominal rate")),
                               required("efficiency", share)},
                              "links at least so fast reach another share");
-  const Schema entry = object({required("name", text("key")), required("efficiency", share), optional("fast", fast),
-                               required("setup", time), required("step", time), required("ramp", time),
-                               optional("latency", time, "0 s"),
-                               optional("staged", boolean("devices reach it through host memory only"), "false"),
-                               required("source", text("where the numbers come from"))},
-                              "a class of links");
+  const Schema entry =
+      object({required("name", text("key")), required("efficiency", share), optional("fast", fast),
+              required("setup", time), required("step", time), required("ramp", time), optional("latency", time, "0 s"),
+              optional("staged", boolean("devices reach it through host memory only"), "false"),
+              required("source", text("where the numbers come from"))},
+             "a class of links");
   return object({required("transports", list(entry, between(1, 1000), "transports"))}, "classes of links");
 }
 

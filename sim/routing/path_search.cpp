@@ -15,12 +15,16 @@ PathSearch::Graph PathSearch::graph_of(const Cluster& cluster) {
     ends.emplace_back(index(cluster.links[i].from), index(cluster.links[i].to));
     indices.push_back({static_cast<std::int32_t>(i)});
   }
-  return Graph(boost::edges_are_unsorted_multi_pass, ends.begin(), ends.end(), indices.begin(), cluster.vertices.size());
+  return Graph(boost::edges_are_unsorted_multi_pass, ends.begin(), ends.end(), indices.begin(),
+               cluster.vertices.size());
 }
 
 PathSearch::PathSearch(const Cluster& cluster)
-    : cluster_(cluster), graph_(graph_of(cluster)), passing_(cluster.vertices.size(), Passing::always),
-      node_(cluster.vertices.size(), -1), nic_node_(cluster.vertices.size(), -1) {
+    : cluster_(cluster),
+      graph_(graph_of(cluster)),
+      passing_(cluster.vertices.size(), Passing::always),
+      node_(cluster.vertices.size(), -1),
+      nic_node_(cluster.vertices.size(), -1) {
   for (const Device& device : cluster.devices) {
     node_[index(device.vertex)] = static_cast<std::int32_t>(device.node);
     if (device.kind == DeviceKind::nic) nic_node_[index(device.vertex)] = static_cast<std::int32_t>(device.node);
@@ -36,10 +40,14 @@ PathSearch::PathSearch(const Cluster& cluster)
 
 bool PathSearch::passes(std::int32_t vertex) const {
   switch (passing_[static_cast<std::size_t>(vertex)]) {
-    case Passing::always: return true;
-    case Passing::gpu: return passage_.gpus;
-    case Passing::nic: return passage_.nics;
-    case Passing::never: return false;
+    case Passing::always:
+      return true;
+    case Passing::gpu:
+      return passage_.gpus;
+    case Passing::nic:
+      return passage_.nics;
+    case Passing::never:
+      return false;
   }
   return false;
 }

@@ -14,8 +14,8 @@ namespace trainyard {
 
 /// What is allowed between two ends.
 struct Passage {
-  bool gpus = false;             ///< GPUs may hand traffic on
-  bool nics = true;              ///< NICs may hand traffic on
+  bool gpus = false;  ///< GPUs may hand traffic on
+  bool nics = true;   ///< NICs may hand traffic on
 };
 
 /// The graph of a cluster's vertices, and one search on it at a time.
@@ -23,8 +23,9 @@ class PathSearch {
  public:
   explicit PathSearch(const Cluster& cluster);
 
-  /// Links from one vertex to another, in order: the fewest; of those the widest bottleneck; of those the lower link id at
-  /// the first difference seen from either end. Nothing where there is no path. O(surroundings of both ends up to the middle).
+  /// Links from one vertex to another, in order: the fewest; of those the widest bottleneck; of those the lower link id
+  /// at the first difference seen from either end. Nothing where there is no path. O(surroundings of both ends up to
+  /// the middle).
   [[nodiscard]] std::optional<std::vector<LinkId>> find(VertexId from, VertexId to, Passage passage);
 
   /// Links that lead straight from one vertex to another, by id.
@@ -40,17 +41,17 @@ class PathSearch {
 
   /// How a vertex was reached from one end.
   struct Reached {
-    std::uint32_t search = 0;    ///< number of the search that wrote this; older ones count as not reached
+    std::uint32_t search = 0;  ///< number of the search that wrote this; older ones count as not reached
     std::int32_t distance = 0;
-    std::int32_t link = -1;      ///< last link of the way to here
+    std::int32_t link = -1;  ///< last link of the way to here
     double bottleneck = 0;
   };
 
   /// One of the two ends.
   struct Side {
     bool forward = true;
-    std::vector<Reached> reached;          ///< [vertex]
-    std::vector<std::int32_t> frontier;    ///< vertices at `distance`
+    std::vector<Reached> reached;        ///< [vertex]
+    std::vector<std::int32_t> frontier;  ///< vertices at `distance`
     std::vector<std::int32_t> next;
     std::int32_t distance = 0;
   };
@@ -67,10 +68,10 @@ class PathSearch {
 
   const Cluster& cluster_;
   Graph graph_;
-  std::vector<Passing> passing_;           ///< [vertex]
-  std::vector<std::int32_t> node_;         ///< [vertex]: of the device there, or -1
-  std::vector<std::int32_t> nic_node_;     ///< [vertex]: the same for NICs only
-  std::array<std::int32_t, 2> nodes_{};    ///< of both ends of this search
+  std::vector<Passing> passing_;         ///< [vertex]
+  std::vector<std::int32_t> node_;       ///< [vertex]: of the device there, or -1
+  std::vector<std::int32_t> nic_node_;   ///< [vertex]: the same for NICs only
+  std::array<std::int32_t, 2> nodes_{};  ///< of both ends of this search
   Side ahead_, behind_;
   Passage passage_;
   std::uint32_t search_ = 0;

@@ -29,8 +29,8 @@ class RingBuilder {
   /// The members on one node.
   struct Group {
     std::vector<DeviceId> members;
-    std::vector<DeviceId> nics;                   ///< distinct, in the order of the members they serve
-    std::vector<std::vector<DeviceId>> orders;    ///< ways through all members over direct links; may be empty
+    std::vector<DeviceId> nics;                 ///< distinct, in the order of the members they serve
+    std::vector<std::vector<DeviceId>> orders;  ///< ways through all members over direct links; may be empty
   };
 
   void regroup(std::span<const DeviceId> members) {

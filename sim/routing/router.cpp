@@ -14,8 +14,8 @@ struct Router::State {
 
   const Cluster& cluster;
   PathSearch search;
-  std::unordered_map<std::uint64_t, Route> routes;      ///< by from and to; never iterated
-  std::unordered_map<std::int32_t, DeviceId> nic_of;    ///< by GPU; never iterated
+  std::unordered_map<std::uint64_t, Route> routes;    ///< by from and to; never iterated
+  std::unordered_map<std::int32_t, DeviceId> nic_of;  ///< by GPU; never iterated
 };
 
 namespace {

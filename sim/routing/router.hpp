@@ -17,19 +17,19 @@ class RingBuilder;
 
 /// One way from a device to another.
 struct Route {
-  std::vector<LinkId> links;             ///< in order; empty from a device to itself
-  Seconds latency{};                     ///< sum over the links
-  BytesPerSecond bottleneck{};           ///< least bandwidth
+  std::vector<LinkId> links;    ///< in order; empty from a device to itself
+  Seconds latency{};            ///< sum over the links
+  BytesPerSecond bottleneck{};  ///< least bandwidth
 };
 
-/// Links that members of one ring (or several parallel rings) use at once. Each ring carries 1/rings of the bytes; a link that
-/// k rings cross stands there with multiplicity k.
+/// Links that members of one ring (or several parallel rings) use at once. Each ring carries 1/rings of the bytes; a
+/// link that k rings cross stands there with multiplicity k.
 struct RingUse {
   int rings = 1;
-  std::vector<std::pair<LinkId, int>> links;   ///< by LinkId
-  Seconds hop_latency{};                 ///< the slowest hop between neighbours of a ring
-  TransportId transport{};               ///< of the slowest hop
-  int nodes = 1;                         ///< how many nodes the members lie on
+  std::vector<std::pair<LinkId, int>> links;  ///< by LinkId
+  Seconds hop_latency{};                      ///< the slowest hop between neighbours of a ring
+  TransportId transport{};                    ///< of the slowest hop
+  int nodes = 1;                              ///< how many nodes the members lie on
 };
 
 /// Throws UserError naming both devices when there is no path. Keeps a reference to the cluster, which must outlive it.
@@ -41,16 +41,17 @@ class Router {
   ~Router();
   Router(Router&&) noexcept;
 
-  /// Fewest links, ties to the wider, then to the lower link id. GPUs hand traffic on only between GPUs of their own node
-  /// (direct links of a mesh), NICs only between their own node and another, hosts and stores never. Cached; deterministic.
-  /// Cost of a new route: the devices' surroundings, not the cluster.
+  /// Fewest links, ties to the wider, then to the lower link id. GPUs hand traffic on only between GPUs of their own
+  /// node (direct links of a mesh), NICs only between their own node and another, hosts and stores never. Cached;
+  /// deterministic. Cost of a new route: the devices' surroundings, not the cluster.
   [[nodiscard]] const Route& route(DeviceId from, DeviceId to) const;
 
-  /// Rings over the members in the order given, regrouped node by node. Inside a node: the most link-disjoint Hamiltonian
-  /// rings over direct links (NVLink mesh), else one ring through the switch. Between nodes: as many rings as the
-  /// best-connected node has NICs among its members' (node j's ring r leaves by NIC r modulo its NICs), each passing all
-  /// members of a node. Where the inside is wider than the way to the NIC, the last member hands over to the member beside
-  /// the NIC, so that every member's port is crossed once a ring. At least two members, all GPUs, none twice.
+  /// Rings over the members in the order given, regrouped node by node. Inside a node: the most link-disjoint
+  /// Hamiltonian rings over direct links (NVLink mesh), else one ring through the switch. Between nodes: as many rings
+  /// as the best-connected node has NICs among its members' (node j's ring r leaves by NIC r modulo its NICs), each
+  /// passing all members of a node. Where the inside is wider than the way to the NIC, the last member hands over to
+  /// the member beside the NIC, so that every member's port is crossed once a ring. At least two members, all GPUs,
+  /// none twice.
   [[nodiscard]] RingUse rings(std::span<const DeviceId> members) const;
 
   /// The transport of the slowest link of a route.

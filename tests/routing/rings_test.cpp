@@ -17,8 +17,8 @@ Uses uses(const std::vector<std::pair<int, int>>& listed) {
   return made;
 }
 
-/// Nodes of two GPUs behind a switch (links 0..3 of each node's eight: up and down of each), each GPU with a NIC of its own
-/// (links 4..7); then NICs to leaves of two nodes, then leaves to the core.
+/// Nodes of two GPUs behind a switch (links 0..3 of each node's eight: up and down of each), each GPU with a NIC of its
+/// own (links 4..7); then NICs to leaves of two nodes, then leaves to the core.
 struct TwoGpuNodes {
   SmallCluster s;
   std::vector<DeviceId> gpus;
@@ -41,7 +41,8 @@ struct TwoGpuNodes {
     const NodeId node = s.node();
     const VertexId hub = s.vertex("hub");
     for (int k = 0; k < 2; ++k) gpus.push_back(s.device("gpu", DeviceKind::gpu, node));
-    for (std::size_t k = gpus.size() - 2; k < gpus.size(); ++k) s.join(s.at(gpus[k]), hub, inside_switch ? 300 : 20, 1, 1);
+    for (std::size_t k = gpus.size() - 2; k < gpus.size(); ++k)
+      s.join(s.at(gpus[k]), hub, inside_switch ? 300 : 20, 1, 1);
     for (std::size_t k = gpus.size() - 2; k < gpus.size(); ++k) {
       nics.push_back(s.device("nic", DeviceKind::nic, node));
       s.join(s.at(gpus[k]), s.at(nics.back()), 20, 2);
@@ -72,7 +73,7 @@ TEST_CASE("two nodes under one leaf: a ring for each NIC, and the leaf's up-link
   for (int link = 16; link < 24; ++link) expected.emplace_back(LinkId{link}, 1);
   REQUIRE(use.links == expected);
   REQUIRE(use.transport == TransportId{0});
-  REQUIRE(use.hop_latency.value == Approx(12e-6));   // port, port, slot, NIC, NIC, slot
+  REQUIRE(use.hop_latency.value == Approx(12e-6));  // port, port, slot, NIC, NIC, slot
 }
 
 TEST_CASE("two leaves of two nodes: each leaf's up-link is crossed once a ring and direction") {

@@ -14,8 +14,10 @@ std::string fabric_mistakes(const std::string& keys) {
 }  // namespace
 
 TEST_CASE("names that no catalogue knows") {
-  REQUIRE(node_mistakes("gpu: V100-SXM2-16GP, gpus_per_node: 8") == "no GPU \"V100-SXM2-16GP\"; did you mean \"V100-SXM2-16GB\"?");
-  REQUIRE(node_mistakes("instance: aws.p4d.24xlrage") == "no instance \"aws.p4d.24xlrage\"; did you mean \"aws.p4d.24xlarge\"?");
+  REQUIRE(node_mistakes("gpu: V100-SXM2-16GP, gpus_per_node: 8") ==
+          "no GPU \"V100-SXM2-16GP\"; did you mean \"V100-SXM2-16GB\"?");
+  REQUIRE(node_mistakes("instance: aws.p4d.24xlrage") ==
+          "no instance \"aws.p4d.24xlrage\"; did you mean \"aws.p4d.24xlarge\"?");
   REQUIRE(node_mistakes("gpu: T4, gpus_per_node: 4, inside: pci") == "no inside \"pci\"; did you mean \"pcie\"?");
 }
 
@@ -29,7 +31,8 @@ TEST_CASE("the place of a mistake is its value's") {
 }
 
 TEST_CASE("what a node is: one of instance and gpu") {
-  REQUIRE(node_mistakes("gpu: T4, instance: aws.p4d.24xlarge") == "instance and gpu both say what the node is: leave one out");
+  REQUIRE(node_mistakes("gpu: T4, instance: aws.p4d.24xlarge") ==
+          "instance and gpu both say what the node is: leave one out");
   REQUIRE(node_mistakes("count: 1") == "needs an instance, or a gpu with gpus_per_node");
   REQUIRE(node_mistakes("gpu: T4") == "needs gpus_per_node beside gpu");
   REQUIRE(node_mistakes("instance: aws.p4d.24xlarge, gpus_per_node: 4") == "the instance aws.p4d.24xlarge has 8 GPUs");
@@ -46,16 +49,19 @@ TEST_CASE("names of groups") {
 
 TEST_CASE("insides that do not fit the GPUs") {
   REQUIRE(node_mistakes("gpu: A100-80, gpus_per_node: 8, inside: nvlink_mesh") ==
-          "inside nvlink_mesh needs 4 or 8 GPUs with NVLink from GPU to GPU, such as V100-SXM2-16GB, not 8 x A100-SXM4-80GB");
+          "inside nvlink_mesh needs 4 or 8 GPUs with NVLink from GPU to GPU, such as V100-SXM2-16GB, not 8 x "
+          "A100-SXM4-80GB");
   REQUIRE(node_mistakes("gpu: V100-16, gpus_per_node: 6, inside: nvlink_mesh") ==
-          "inside nvlink_mesh needs 4 or 8 GPUs with NVLink from GPU to GPU, such as V100-SXM2-16GB, not 6 x V100-SXM2-16GB");
+          "inside nvlink_mesh needs 4 or 8 GPUs with NVLink from GPU to GPU, such as V100-SXM2-16GB, not 6 x "
+          "V100-SXM2-16GB");
   REQUIRE(node_mistakes("gpu: T4, gpus_per_node: 4, inside: nvswitch") ==
           "inside nvswitch needs NVLink, which T4-16GB lacks; use pcie");
 }
 
 TEST_CASE("fabrics") {
   REQUIRE(fabric_mistakes("kind: rail") == "fabric kind \"rail\" is not simulated yet; star and fat_tree are");
-  REQUIRE(fabric_mistakes("import: net.yaml") == "a fabric imported from a file is not simulated yet; star and fat_tree are");
+  REQUIRE(fabric_mistakes("import: net.yaml") ==
+          "a fabric imported from a file is not simulated yet; star and fat_tree are");
   REQUIRE(fabric_mistakes("kind: fat_tree") == "fat_tree needs leaf: how many nodes are under one leaf switch");
   REQUIRE(fabric_mistakes("latency: 1 us") == "needs a kind: star or fat_tree");
   REQUIRE(fabric_mistakes("kind: star, leaf: 4") == "a star has no leaf");

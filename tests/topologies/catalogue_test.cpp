@@ -18,13 +18,14 @@ TEST_CASE("every GPU of the catalogue has a curve for each of its data types and
 }
 
 TEST_CASE("the GPUs and instances that scenarios name are there") {
-  for (const char* name : {"T4-16GB", "V100-SXM2-16GB", "V100-SXM2-32GB", "A100-SXM4-40GB", "A100-SXM4-80GB", "A100-PCIe-80GB",
-                           "H100-SXM5-80GB", "H20-SXM-96GB", "H200-SXM-141GB", "B200-SXM-180GB", "L4-24GB", "A10G-24GB",
-                           "A100-40", "V100-16"})
+  for (const char* name : {"T4-16GB", "V100-SXM2-16GB", "V100-SXM2-32GB", "A100-SXM4-40GB", "A100-SXM4-80GB",
+                           "A100-PCIe-80GB", "H100-SXM5-80GB", "H20-SXM-96GB", "H200-SXM-141GB", "B200-SXM-180GB",
+                           "L4-24GB", "A10G-24GB", "A100-40", "V100-16"})
     REQUIRE(catalogue().gpu(name) != nullptr);
-  for (const char* name : {"aws.p3.2xlarge", "aws.p3.16xlarge", "aws.p3dn.24xlarge", "aws.p4d.24xlarge", "aws.p4de.24xlarge",
-                           "aws.p5.48xlarge", "aws.g4dn.12xlarge", "aws.g5.48xlarge", "gcp.a2-highgpu-8g", "gcp.a3-highgpu-8g",
-                           "azure.Standard_ND96asr_v4", "azure.Standard_ND96isr_H100_v5"})
+  for (const char* name :
+       {"aws.p3.2xlarge", "aws.p3.16xlarge", "aws.p3dn.24xlarge", "aws.p4d.24xlarge", "aws.p4de.24xlarge",
+        "aws.p5.48xlarge", "aws.g4dn.12xlarge", "aws.g5.48xlarge", "gcp.a2-highgpu-8g", "gcp.a3-highgpu-8g",
+        "azure.Standard_ND96asr_v4", "azure.Standard_ND96isr_H100_v5"})
     REQUIRE(catalogue().instance(name) != nullptr);
 }
 
@@ -72,7 +73,8 @@ TEST_CASE("names and aliases are unique, lists have an entry each") {
 TEST_CASE("a wrong catalogue is reported with its line") {
   CatalogueTexts texts = embedded_catalogue();
   const auto lines = std::count(texts.transports.begin(), texts.transports.end(), '\n');
-  texts.transports += "  - name: nvlink3\n    efficiency: 2\n    setup: 1 us\n    step: 1 us\n    ramp: 1 us\n    source: none\n";
+  texts.transports +=
+      "  - name: nvlink3\n    efficiency: 2\n    setup: 1 us\n    step: 1 us\n    ramp: 1 us\n    source: none\n";
   Diagnostics diagnostics;
   static_cast<void>(read_catalogue(texts, diagnostics));
   REQUIRE(diagnostics.all().size() == 1);

@@ -52,7 +52,9 @@ TEST_CASE("nodes of two groups share a leaf in file order; its up-link takes the
 }
 
 TEST_CASE("the transport: the node's own, then the fabric's, then the instance's") {
-  const std::string nodes = "nodes: [{name: a, instance: aws.p4d.24xlarge, count: 2}, {name: b, gpu: A100-80, gpus_per_node: 8, nic: 100 Gbps, transport: roce}]\n";
+  const std::string nodes =
+      "nodes: [{name: a, instance: aws.p4d.24xlarge, count: 2}, {name: b, gpu: A100-80, gpus_per_node: 8, nic: 100 "
+      "Gbps, transport: roce}]\n";
   const Cluster own = build(nodes);
   REQUIRE(transport_of(own, link_named(own, "a.0.nic0>fabric.switch")).name == "efa");
   REQUIRE(transport_of(own, link_named(own, "b.0.nic0>fabric.switch")).name == "roce");

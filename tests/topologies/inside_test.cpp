@@ -61,7 +61,8 @@ TEST_CASE("links written out replace the catalogue's and get a transport of thei
       "  - name: n\n"
       "    gpu: A100-80\n"
       "    gpus_per_node: 2\n"
-      "    inside: {kind: nvswitch, bandwidth: 300 GB/s, latency: 1 us, efficiency: 1, setup: 0 s, step: 0 s, ramp: 0 s}\n"
+      "    inside: {kind: nvswitch, bandwidth: 300 GB/s, latency: 1 us, efficiency: 1, setup: 0 s, step: 0 s, ramp: 0 "
+      "s}\n"
       "    nic: {rate: 100 Gbps, efficiency: 1, setup: 1 us, step: 2 us, ramp: 3 us}\n"
       "    count: 2\n");
   const Link& port = link_named(c, "n.0.0>n.0.nvswitch");
@@ -83,7 +84,8 @@ TEST_CASE("an efficiency alone keeps the catalogue's transport") {
 }
 
 TEST_CASE("an instance brings GPUs, NICs, host, market and price") {
-  const Cluster c = build("nodes: [{name: a, instance: aws.p4d.24xlarge, market: spot, zone: us-east-1a, region: us-east-1}]");
+  const Cluster c =
+      build("nodes: [{name: a, instance: aws.p4d.24xlarge, market: spot, zone: us-east-1a, region: us-east-1}]");
   const Node& node = c.nodes[0];
   REQUIRE(node.instance == "aws.p4d.24xlarge");
   REQUIRE(node.market == MarketKind::spot);

@@ -7,7 +7,8 @@ using namespace trainyard::testing;
 
 namespace {
 
-std::vector<std::string> way(const Cluster& cluster, const Router& router, const std::string& from, const std::string& to) {
+std::vector<std::string> way(const Cluster& cluster, const Router& router, const std::string& from,
+                             const std::string& to) {
   std::vector<std::string> names;
   for (LinkId link : router.route(device_named(cluster, from), device_named(cluster, to)).links)
     names.push_back(cluster.vertices[index(cluster.links[index(link)].to)]);
@@ -40,8 +41,8 @@ TEST_CASE("between nodes every GPU leaves by its NIC") {
   const Router router(c);
   REQUIRE(way(c, router, "a.0.3", "a.1.3") ==
           Names{"a.0.pcie3", "a.0.nic3", "fabric.leaf0", "a.1.nic3", "a.1.pcie3", "a.1.3"});
-  REQUIRE(way(c, router, "a.0.3", "a.3.5") == Names{"a.0.pcie3", "a.0.nic3", "fabric.leaf0", "fabric.core", "fabric.leaf1",
-                                                    "a.3.nic5", "a.3.pcie5", "a.3.5"});
+  REQUIRE(way(c, router, "a.0.3", "a.3.5") == Names{"a.0.pcie3", "a.0.nic3", "fabric.leaf0", "fabric.core",
+                                                    "fabric.leaf1", "a.3.nic5", "a.3.pcie5", "a.3.5"});
 }
 
 TEST_CASE("GPU g uses NIC floor(g nics / gpus), for every number of NICs") {
