@@ -1,6 +1,6 @@
 # One library a folder. Warnings and sanitizers are the same for all and are never exported.
 add_library(trainyard_build_flags INTERFACE)
-target_compile_options(trainyard_build_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
+target_compile_options(trainyard_build_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wno-restrict)  # -Wrestrict: false alarms of g++ 12 on std::string
 if(TRAINYARD_WARNINGS_AS_ERRORS)
   target_compile_options(trainyard_build_flags INTERFACE -Werror)
 endif()

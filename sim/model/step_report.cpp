@@ -8,8 +8,8 @@ Seconds TimeBreakdown::total() const {
   return sum;
 }
 
-TimeBreakdown& TimeBreakdown::operator+=(const TimeBreakdown& other) {
-  for (const TimePartName& part : kTimeParts) this->*part.part += other.*part.part;
+TimeBreakdown& TimeBreakdown::operator+=(const TimeBreakdown& added) {
+  for (const TimePartName& part : kTimeParts) this->*part.part += added.*part.part;
   return *this;
 }
 

@@ -16,7 +16,7 @@ namespace trainyard {
 struct TimeBreakdown {
   Seconds forward{}, backward{}, recompute{}, tensor{}, pipeline{}, data{}, expert{}, context{}, optimizer{}, offload{}, bubble{}, other{};
   [[nodiscard]] Seconds total() const;
-  TimeBreakdown& operator+=(const TimeBreakdown& other);
+  TimeBreakdown& operator+=(const TimeBreakdown& added);
   TimeBreakdown& operator*=(double factor);
 };
 

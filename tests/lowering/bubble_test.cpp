@@ -1,0 +1,78 @@
+// Uniform stages without communication: the bubble of gpipe and 1f1b is (p-1)/(m+p-1).
+#include <catch2/catch.hpp>
+
+#include "sim/engine/simgrid_executor.hpp"
+#include "tests/lowering/run_plan.hpp"
+#include "tests/lowering/toy.hpp"
+
+using namespace trainyard;
+using namespace trainyard::toy;
+
+namespace {
+
+RunResult run_uniform(const std::string& schedule, int stages, int micro_batches, Executor* executor = nullptr) {
+  const Cluster cluster = make_cluster({.nodes = stages});
+  const Workload workload = make_workload({.layers = stages, .batch = double(micro_batches)});
+  const Plan plan = make_plan({.stages = stages, .micro_batches = micro_batches, .schedule = schedule}, cluster, workload);
+  return run_plan(plan, workload, cluster, {}, 2, executor);
+}
+
+}  // namespace
+
+TEST_CASE("bubble of uniform stages equals the closed form") {
+  const std::string schedule = GENERATE("1f1b", "gpipe");
+  const int p = GENERATE(2, 3, 4, 8);
+  const int rounds = GENERATE(1, 2, 4);
+  const int m = p * rounds;
+  const RunResult run = run_uniform(schedule, p, m);
+  INFO(schedule << " p " << p << " m " << m);
+  CHECK(run.report.bubble_fraction == Approx(double(p - 1) / (m + p - 1)).epsilon(1e-9));
+  CHECK(near(run.report.step_time, 3_ms * double(m + p - 1)));
+  CHECK(near(run.report.time.total(), run.report.step_time));
+}
+
+TEST_CASE("bubble of 1f1b on SimGrid") {
+  SimGridExecutor executor;
+  CHECK(run_uniform("1f1b", 4, 8, &executor).report.bubble_fraction == Approx(3.0 / 11).epsilon(1e-9));
+}
+
+TEST_CASE("bubble of gpipe on SimGrid") {
+  SimGridExecutor executor;
+  CHECK(run_uniform("gpipe", 4, 8, &executor).report.bubble_fraction == Approx(3.0 / 11).epsilon(1e-9));
+}
+
+TEST_CASE("an unequal stage sets the pace") {
+  const Cluster cluster = make_cluster({.nodes = 2});
+  const Workload workload = make_workload({.layers = 4, .batch = 8});
+  const Plan plan = make_plan({.stages = 2, .micro_batches = 8, .layers = {1, 3}}, cluster, workload);
+  // T = sum of stages + (m-1) times the slowest: 3 + 9 + 7 * 9 ms.
+  CHECK(near(run_plan(plan, workload, cluster).report.step_time, 75_ms));
+}
+
+TEST_CASE("a slow GPU takes twice as long for the same layers") {
+  const Cluster cluster = make_cluster({.nodes = 2, .slow_nodes = 1});
+  const Workload workload = make_workload({.layers = 3, .batch = 4});
+  const Plan plan = make_plan({.stages = 2, .micro_batches = 4, .layers = {2, 1}}, cluster, workload);
+  // Both stages take 6 ms a micro-batch: 6 * (4 + 2 - 1).
+  CHECK(near(run_plan(plan, workload, cluster).report.step_time, 30_ms));
+}
+
+TEST_CASE("a transfer delays the pipeline once on its way down and once on its way back") {
+  const Cluster cluster = make_cluster({.nodes = 2});
+  Workload workload = make_workload({.layers = 2, .batch = 1, .output = 10_MB});
+  const Plan plan = make_plan({.stages = 2, .micro_batches = 1}, cluster, workload);
+  const StepReport report = run_plan(plan, workload, cluster).report;
+  // 10 MB at 10 GB/s, both ways, between 2 x 3 ms of work.
+  CHECK(near(report.step_time, 8_ms));
+  CHECK(near(report.time.pipeline, 2_ms));
+}
+
+TEST_CASE("full recompute repeats the forward pass") {
+  const Cluster cluster = make_cluster({});
+  const Workload workload = make_workload({.layers = 2, .batch = 1});
+  const Plan plan = make_plan({.micro_batches = 1, .recompute = RecomputeKind::full}, cluster, workload);
+  const StepReport report = run_plan(plan, workload, cluster).report;
+  CHECK(near(report.step_time, 8_ms));
+  CHECK(near(report.time.recompute, 2_ms));
+  CHECK(report.hardware_flops / report.model_flops == Approx(4.0 / 3));
+}

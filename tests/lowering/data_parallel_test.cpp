@@ -1,0 +1,83 @@
+// Collectives of a step against the ring's closed form.
+#include <catch2/catch.hpp>
+
+#include "sim/engine/simgrid_executor.hpp"
+#include "tests/lowering/run_plan.hpp"
+#include "tests/lowering/toy.hpp"
+
+using namespace trainyard;
+using namespace trainyard::toy;
+
+namespace {
+
+Seconds ring_all_reduce(double bytes, int n, BytesPerSecond rate, Seconds hop) {
+  return Bytes(2.0 * (n - 1) / n * bytes) / rate + hop * (2.0 * (n - 1));
+}
+
+}  // namespace
+
+TEST_CASE("a lone ring all-reduce takes 2(n-1)/n S/B and its latency steps") {
+  const int n = GENERATE(2, 4, 8);
+  const Cluster cluster = make_cluster({.nodes = n, .hop_latency = 5_us});
+  // 8 M parameters of fp32 gradients: divisible by n.
+  Workload workload = make_workload({.layers = 1, .batch = double(n), .parameters = 8e6});
+  const Plan plan = make_plan({.data = n, .micro_batches = 1}, cluster, workload);
+  SimGridExecutor executor;
+  const StepReport report = run_plan(plan, workload, cluster, {}, 1, n == 4 ? &executor : nullptr).report;
+  CHECK(near(report.step_time, 3_ms + ring_all_reduce(32e6, n, BytesPerSecond(10e9), 10_us)));
+  CHECK(near(report.time.data, ring_all_reduce(32e6, n, BytesPerSecond(10e9), 10_us)));
+}
+
+TEST_CASE("reduce-scatter and gather of ZeRO-1 together take as long as the all-reduce of the same bytes") {
+  const Cluster cluster = make_cluster({.nodes = 4});
+  Workload workload = make_workload({.layers = 1, .batch = 4, .parameters = 8e6});
+  workload.software.distributed_optimizer = true;
+  workload.software.gradient_reduce_type = DataType::fp16;
+  const Plan plan = make_plan({.data = 4, .micro_batches = 1}, cluster, workload);
+  const StepReport report = run_plan(plan, workload, cluster).report;
+  CHECK(near(report.step_time, 3_ms + ring_all_reduce(16e6, 4, BytesPerSecond(10e9), {})));
+}
+
+TEST_CASE("overlapped buckets hide all but the last behind the backward pass") {
+  const Cluster cluster = make_cluster({.nodes = 2});
+  // Four layers of 50 M parameters: a bucket each of 100 MB on the wire (ring of 2: 2 x 1/2), 10 ms; backward takes 2 ms a layer.
+  Workload workload = make_workload({.layers = 4, .batch = 2, .parameters = 50e6});
+  workload.software.gradient_reduce_type = DataType::fp16;
+  workload.software.overlap_gradient_reduce = true;
+  const Plan plan = make_plan({.data = 2, .micro_batches = 1}, cluster, workload);
+  // Forward 4 ms, first bucket after 2 ms of backward, then four buckets of 10 ms in a row.
+  CHECK(near(run_plan(plan, workload, cluster).report.step_time, 46_ms));
+}
+
+TEST_CASE("gathers hidden in the next forward pass shorten the period but not the first step") {
+  const Cluster cluster = make_cluster({.nodes = 2});
+  Workload workload = make_workload({.layers = 4, .batch = 2, .parameters = 50e6});
+  workload.software.gradient_reduce_type = DataType::fp16;
+  workload.software.distributed_optimizer = true;
+  workload.software.overlap_gradient_reduce = true;
+  workload.software.overlap_weight_gather = true;
+  const Plan plan = make_plan({.data = 2, .micro_batches = 1}, cluster, workload);
+  const StepReport report = run_plan(plan, workload, cluster, {}, 4).report;
+  // Reduce-scatter and gather of a bucket: 5 ms each. Backward 2 ms then 4 x 5; gathers 4 x 5, the last followed by its layer's 1 ms.
+  CHECK(near(report.step_time, 43_ms));
+}
+
+TEST_CASE("two replicas that share an up-link halve each other's rate") {
+  // Two leaves of two nodes; the pipeline crosses from leaf to leaf for two data ranks at once, over an up-link of one NIC.
+  const Cluster cluster = make_cluster({.nodes = 4, .nodes_per_leaf = 2, .oversubscription = 2});
+  Workload workload = make_workload({.layers = 2, .batch = 2, .output = 10_MB});
+  const Plan plan = make_plan({.stages = 2, .data = 2, .micro_batches = 1}, cluster, workload);
+  CHECK(near(run_plan(plan, workload, cluster).report.time.pipeline, 4_ms));
+}
+
+TEST_CASE("tensor-parallel all-reduces are part of a merged stage and separate in full detail, with equal times") {
+  const bool full = GENERATE(false, true);
+  const Cluster cluster = make_cluster({.nodes = 2, .gpus = 2});
+  Workload workload = make_workload({.layers = 4, .batch = 4, .output = 100_MB, .tensor_cut = true});
+  const Plan plan = make_plan({.stages = 2, .tensor = 2, .micro_batches = 4}, cluster, workload);
+  const RunResult run = run_plan(plan, workload, cluster, {.symmetry = true, .full_detail = full});
+  const RunResult other = run_plan(plan, workload, cluster, {.symmetry = true, .full_detail = !full});
+  CHECK(near(run.report.step_time, other.report.step_time));
+  CHECK(run.report.time.tensor > Seconds(0));
+  CHECK(near(run.report.time.total(), run.report.step_time));
+}

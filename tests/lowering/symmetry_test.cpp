@@ -1,0 +1,87 @@
+// One device a class against every device: equal times on random small clusters and plans.
+#include <catch2/catch.hpp>
+
+#include <random>
+
+#include "tests/lowering/run_plan.hpp"
+#include "tests/lowering/toy.hpp"
+
+using namespace trainyard;
+using namespace trainyard::toy;
+
+namespace {
+
+struct Case {
+  Cluster cluster;
+  Workload workload;
+  Plan plan;
+  std::string text;
+};
+
+int pick(std::mt19937& random, std::initializer_list<int> from) {
+  return *(from.begin() + random() % from.size());
+}
+
+Case random_case(unsigned seed) {
+  std::mt19937 random(seed);
+  const int stages = pick(random, {1, 2, 3}), data = pick(random, {1, 2, 4}), tensor = pick(random, {1, 2});
+  const int gpus = pick(random, {1, 2, 4});
+  const int nodes = (stages * data * tensor + gpus - 1) / gpus;
+  const int micro_batches = pick(random, {1, 2, 5});
+  Case made;
+  made.cluster = make_cluster({.nodes = nodes,
+                               .gpus = gpus,
+                               .slow_nodes = pick(random, {0, 0, 1}) * (nodes > 1),
+                               .nodes_per_leaf = pick(random, {0, 2}),
+                               .oversubscription = double(pick(random, {1, 3}))});
+  made.workload = make_workload({.layers = stages * pick(random, {1, 2}),
+                                 .batch = double(micro_batches * data),
+                                 .parameters = pick(random, {0, 1}) * 45e6,
+                                 .output = Bytes(pick(random, {0, 1, 7}) * 1e6),
+                                 .saved = 1_MB,
+                                 .tensor_cut = tensor > 1});
+  made.workload.software.overlap_gradient_reduce = random() % 2;
+  made.workload.software.distributed_optimizer = random() % 2;
+  made.workload.software.overlap_weight_gather = random() % 2;
+  made.workload.software.gradient_clipping = random() % 2;
+  made.plan = make_plan({.stages = stages, .data = data, .tensor = tensor, .micro_batches = micro_batches,
+                         .schedule = random() % 2 ? "1f1b" : "gpipe"},
+                        made.cluster, made.workload);
+  made.text = "seed " + std::to_string(seed) + " stages " + std::to_string(stages) + " data " + std::to_string(data) + " tensor " +
+              std::to_string(tensor) + " gpus a node " + std::to_string(gpus);
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("the reduced simulation equals the full one on 200 random cases") {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const Case c = random_case(seed);
+    INFO(c.text);
+    const RunResult reduced = run_plan(c.plan, c.workload, c.cluster, {.symmetry = true, .full_detail = false}, 3);
+    const RunResult full = run_plan(c.plan, c.workload, c.cluster, {.symmetry = false, .full_detail = false}, 3);
+    REQUIRE(near(reduced.report.step_time, full.report.step_time));
+    REQUIRE(near(reduced.report.first_step_time, full.report.first_step_time));
+    REQUIRE(reduced.report.device_classes <= full.report.device_classes);
+    REQUIRE(reduced.report.memory.peak.value == Approx(full.report.memory.peak.value));
+    for (const TimePartName& part : kTimeParts)
+      REQUIRE((reduced.report.time.*part.part).value == Approx((full.report.time.*part.part).value).margin(1e-12));
+  }
+}
+
+TEST_CASE("full detail equals merged tasks on 100 random cases") {
+  for (unsigned seed = 1000; seed < 1100; ++seed) {
+    const Case c = random_case(seed);
+    INFO(c.text);
+    const RunResult merged = run_plan(c.plan, c.workload, c.cluster, {.symmetry = true, .full_detail = false}, 3);
+    const RunResult detailed = run_plan(c.plan, c.workload, c.cluster, {.symmetry = true, .full_detail = true}, 3);
+    REQUIRE(near(merged.report.step_time, detailed.report.step_time));
+  }
+}
+
+TEST_CASE("equal replicas are one class a stage") {
+  const Cluster cluster = make_cluster({.nodes = 8, .gpus = 2});
+  const Workload workload = make_workload({.layers = 4, .batch = 8, .parameters = 1e6, .output = 1_MB});
+  const Plan plan = make_plan({.stages = 4, .data = 4, .micro_batches = 2}, cluster, workload);
+  CHECK(run_plan(plan, workload, cluster).report.device_classes == 4);
+}
