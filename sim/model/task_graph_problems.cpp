@@ -10,6 +10,12 @@
 namespace trainyard {
 namespace {
 
+/// What a complaint is about; it becomes text only if there is one.
+struct Place {
+  enum Kind { processor, stream, path, task, resident, edge } kind;
+  std::size_t position;
+};
+
 class Checker {
  public:
   explicit Checker(const TaskGraph& graph) : graph_(graph) {}
@@ -30,27 +36,44 @@ class Checker {
     found_.push_back(fmt::format(format, std::forward<T>(values)...));
   }
 
+  template <class... T>
+  void complain_at(Place where, fmt::format_string<T...> format, T&&... values) {
+    found_.push_back(text(where) + ": " + fmt::format(format, std::forward<T>(values)...));
+  }
+
+  [[nodiscard]] std::string text(Place where) const {
+    const std::size_t i = where.position;
+    switch (where.kind) {
+      case Place::processor: return fmt::format("processor {} ({})", i, graph_.processors[i].name);
+      case Place::stream: return fmt::format("stream {} ({})", i, graph_.streams[i].name);
+      case Place::path: return fmt::format("path {}", i);
+      case Place::task: return describe(graph_, id_at<TaskId>(i));
+      case Place::resident: return fmt::format("resident {}", i);
+      case Place::edge: return fmt::format("edge {}", i);
+    }
+    return "";
+  }
+
   template <class Id, class T>
-  bool known(Id id, const std::vector<T>& all, std::string_view kind, const std::string& where) {
+  bool known(Id id, const std::vector<T>& all, std::string_view kind, Place where) {
     if (index(id) < all.size()) return true;  // a negative id converts to a huge index
-    complain("{}: there is no {} {} (of {})", where, kind, static_cast<int>(id), all.size());
+    complain_at(where, "there is no {} {} (of {})", kind, static_cast<int>(id), all.size());
     return false;
   }
 
-  void check_amount(double value, std::string_view what, const std::string& where) {
-    if (!(std::isfinite(value) && value >= 0)) complain("{}: {} is {}", where, what, value);
+  void check_amount(double value, std::string_view what, Place where) {
+    if (!(std::isfinite(value) && value >= 0)) complain_at(where, "{} is {}", what, value);
   }
 
   void check_resources() {
     for (std::size_t i = 0; i < graph_.processors.size(); ++i) {
       const Processor& processor = graph_.processors[i];
-      const std::string where = fmt::format("processor {} ({})", i, processor.name);
+      const Place where{Place::processor, i};
       check_amount(processor.memory.value, "memory", where);
-      if (processor.devices < 1) complain("{}: stands for {} devices", where, processor.devices);
+      if (processor.devices < 1) complain_at(where, "stands for {} devices", processor.devices);
     }
     for (std::size_t i = 0; i < graph_.streams.size(); ++i)
-      known(graph_.streams[i].processor, graph_.processors, "processor",
-            fmt::format("stream {} ({})", i, graph_.streams[i].name));
+      known(graph_.streams[i].processor, graph_.processors, "processor", {Place::stream, i});
     for (std::size_t i = 0; i < graph_.channels.size(); ++i) {
       const double capacity = graph_.channels[i].capacity.value;
       if (!(std::isfinite(capacity) && capacity > 0))
@@ -61,37 +84,36 @@ class Checker {
 
   void check_path(std::size_t i) {
     const Path& path = graph_.paths[i];
-    const std::string where = fmt::format("path {}", i);
+    const Place where{Place::path, i};
     check_amount(path.limit.value, "limit", where);
     check_amount(path.latency.value, "latency", where);
     for (const auto& [channel, multiplicity] : path.channels) {
       known(channel, graph_.channels, "channel", where);
-      if (multiplicity < 1) complain("{}: multiplicity of channel {} is {}", where, static_cast<int>(channel), multiplicity);
+      if (multiplicity < 1) complain_at(where, "multiplicity of channel {} is {}", static_cast<int>(channel), multiplicity);
     }
   }
 
   void check_task(std::size_t i) {
     const Task& task = graph_.tasks[i];
-    const std::string where = describe(graph_, id_at<TaskId>(i));
+    const Place where{Place::task, i};
     check_amount(task.release.value, "release", where);
     check_slots(task, where);
     for (const TaskPhase& phase : task.phases) check_phase(phase, where);
     for (const Memory& memory : task.memory) check_memory(memory, where);
   }
 
-  void check_slots(const Task& task, const std::string& where) {
-    std::vector<StreamId> seen;
-    for (const Slot& slot : task.slots) {
+  void check_slots(const Task& task, Place where) {
+    for (auto at = task.slots.begin(); at != task.slots.end(); ++at) {
+      const Slot& slot = *at;
       known(slot.stream, graph_.streams, "stream", where);
-      if (std::find(seen.begin(), seen.end(), slot.stream) != seen.end())
-        complain("{}: holds stream {} twice", where, static_cast<int>(slot.stream));
-      seen.push_back(slot.stream);
+      if (std::any_of(task.slots.begin(), at, [&](const Slot& other) { return other.stream == slot.stream; }))
+        complain_at(where, "holds stream {} twice", static_cast<int>(slot.stream));
       if (!(slot.compute_share >= 0 && slot.compute_share <= 1))
-        complain("{}: compute share on stream {} is {}", where, static_cast<int>(slot.stream), slot.compute_share);
+        complain_at(where, "compute share on stream {} is {}", static_cast<int>(slot.stream), slot.compute_share);
     }
   }
 
-  void check_phase(const TaskPhase& phase, const std::string& where) {
+  void check_phase(const TaskPhase& phase, Place where) {
     check_amount(phase.delay.value, "delay", where);
     if (phase.kernel) {
       check_amount(phase.kernel->alone.value, "kernel time", where);
@@ -101,19 +123,19 @@ class Checker {
     for (const Flow& flow : phase.flows) {
       known(flow.path, graph_.paths, "path", where);
       check_amount(flow.bytes.value, "bytes of a flow", where);
-      if (flow.bytes.value > kMostBytes) complain("{}: a flow of {} bytes is more than 2^53", where, flow.bytes.value);
+      if (flow.bytes.value > kMostBytes) complain_at(where, "a flow of {} bytes is more than 2^53", flow.bytes.value);
     }
   }
 
-  void check_memory(const Memory& memory, const std::string& where) {
+  void check_memory(const Memory& memory, Place where) {
     known(memory.processor, graph_.processors, "processor", where);
     const double amounts[] = {memory.at_start.value, memory.at_end.value, memory.peak_inside.value};
     for (double amount : amounts)
-      if (!std::isfinite(amount)) complain("{}: memory of class {} is {}", where, name(memory.kind), amount);
+      if (!std::isfinite(amount)) complain_at(where, "memory of class {} is {}", name(memory.kind), amount);
   }
 
   void check_resident(std::size_t i) {
-    const std::string where = fmt::format("resident {}", i);
+    const Place where{Place::resident, i};
     known(graph_.residents[i].processor, graph_.processors, "processor", where);
     check_amount(graph_.residents[i].bytes.value, "bytes", where);
   }
@@ -121,31 +143,34 @@ class Checker {
   void check_edges() {
     for (std::size_t i = 0; i < graph_.edges.size(); ++i) {
       const Edge& edge = graph_.edges[i];
-      const std::string where = fmt::format("edge {}", i);
+      const Place where{Place::edge, i};
       const bool from = known(edge.from, graph_.tasks, "task", where);
       const bool to = known(edge.to, graph_.tasks, "task", where);
       edges_valid_ = edges_valid_ && from && to;
-      if (edge.distance < 0) complain("{}: distance is {}", where, edge.distance);
+      if (edge.distance < 0) complain_at(where, "distance is {}", edge.distance);
     }
   }
 
   /// Kahn's algorithm over the edges inside one step; what is left holds a cycle.
   void check_cycle() {
     std::vector<int> before(graph_.tasks.size(), 0);
-    std::vector<std::vector<std::size_t>> after(graph_.tasks.size());
+    std::vector<std::pair<std::size_t, std::size_t>> arrows;  // from, to
+    arrows.reserve(graph_.edges.size());
     for (const Edge& edge : graph_.edges) {
       if (edge.distance != 0) continue;
       ++before[index(edge.to)];
-      after[index(edge.from)].push_back(index(edge.to));
+      arrows.emplace_back(index(edge.from), index(edge.to));
     }
+    std::sort(arrows.begin(), arrows.end());
     std::vector<std::size_t> ready;
     for (std::size_t i = 0; i < before.size(); ++i)
       if (before[i] == 0) ready.push_back(i);
     while (!ready.empty()) {
       const std::size_t done = ready.back();
       ready.pop_back();
-      for (std::size_t next : after[done])
-        if (--before[next] == 0) ready.push_back(next);
+      auto arrow = std::lower_bound(arrows.begin(), arrows.end(), std::pair(done, std::size_t{0}));
+      for (; arrow != arrows.end() && arrow->first == done; ++arrow)
+        if (--before[arrow->second] == 0) ready.push_back(arrow->second);
     }
     const auto left = std::find_if(before.begin(), before.end(), [](int n) { return n > 0; });
     if (left != before.end()) name_cycle(static_cast<std::size_t>(left - before.begin()), before);

@@ -31,8 +31,10 @@ struct Part {
 class Run {
  public:
   Run(const TaskGraph& graph, const EventTrace& events, Controller& controller)
-      : graph_(graph), events_(events), controller_(controller), n_(graph.tasks.size()), state_(n_, State::waiting), phase_(n_, 0),
-        ready_(n_, kInfinity) {
+      : graph_(graph), events_(events), controller_(controller), n_(graph.tasks.size()) {
+    state_.assign(n_, State::waiting);
+    phase_.assign(n_, 0);
+    ready_.assign(n_, kInfinity);
     line_.start.assign(n_, kNever);
     line_.end.assign(n_, kNever);
     for (const Channel& channel : graph.channels) capacity_.push_back(channel.capacity.value);
@@ -195,11 +197,8 @@ class Run {
 
   void lose(ProcessorId processor) {
     for (std::size_t i = 0; i < n_; ++i) {
-      const std::vector<Slot>& slots = graph_.tasks[i].slots;
-      if (std::none_of(slots.begin(), slots.end(), [&](const Slot& slot) {
-            return graph_.streams[index(slot.stream)].processor == processor;
-          }))
-        continue;
+      const auto there = [&](const Slot& slot) { return graph_.streams[index(slot.stream)].processor == processor; };
+      if (std::none_of(graph_.tasks[i].slots.begin(), graph_.tasks[i].slots.end(), there)) continue;
       if (state_[i] == State::waiting) state_[i] = State::dead;
       if (state_[i] != State::running) continue;
       state_[i] = State::lost;
