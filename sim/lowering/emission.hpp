@@ -22,7 +22,8 @@ struct TaskSpan {
 /// The tasks of one cell class, for the traffic that hangs on them.
 struct CellTasks {
   std::vector<TaskSpan> forward, backward;         ///< [micro-batch]
-  std::vector<TaskId> after_forward, after_backward;  ///< [micro-batch]: next task on the compute stream; -1: none
+  std::vector<TaskId> after_forward, after_backward;    ///< [micro-batch]: first task of the next operation; -1: none
+  std::vector<TaskId> before_forward, before_backward;  ///< [micro-batch]: last task of the operation before; -1: none
   std::map<std::pair<int, LayerId>, TaskSpan> first_forward, last_backward;  ///< (run, first layer of a bucket) -> its segment
   TaskId optimizer{};
 };

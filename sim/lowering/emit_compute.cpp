@@ -31,17 +31,18 @@ class CellWriter {
   void write() {
     tasks_.forward.resize(role_.micro_batches);
     tasks_.backward.resize(role_.micro_batches);
-    tasks_.after_forward.assign(role_.micro_batches, kNone);
-    tasks_.after_backward.assign(role_.micro_batches, kNone);
+    for (auto* neighbours : {&tasks_.after_forward, &tasks_.after_backward, &tasks_.before_forward, &tasks_.before_backward})
+      neighbours->assign(role_.micro_batches, kNone);
     TaskId* waiting = nullptr;  // where the next operation's first task is to be noted
     TaskId before = kNone;      // an operation may end in a collective, which the compute stream does not order
     for (const ScheduledOperation& op : stage_schedule(role_.micro_batches, role_.in_flight)) {
       const TaskSpan span = op.forward ? write_forward(op.micro_batch) : write_backward(op.micro_batch);
       (op.forward ? tasks_.forward : tasks_.backward)[op.micro_batch] = span;
+      (op.forward ? tasks_.before_forward : tasks_.before_backward)[op.micro_batch] = before;
       if (waiting) *waiting = span.first;
       if (before != kNone) emission_.edge(before, span.first);
-      before = span.last;
       waiting = &(op.forward ? tasks_.after_forward : tasks_.after_backward)[op.micro_batch];
+      before = span.last;
     }
     write_optimizer();
     emission_.edge(before, tasks_.optimizer);

@@ -18,6 +18,19 @@ Task exchange(const Emission& emission, const CommunicatorClass& group, Bytes si
 
 void append(std::vector<Slot>& to, const std::vector<Slot>& from) { to.insert(to.end(), from.begin(), from.end()); }
 
+/// Send and receive are calls that return when the data have arrived: the receiver makes its call when its operation before is
+/// done, and the sender goes on when the transfer has ended. Calls that cross (send forward, receive backward) wait together.
+/// Source: Megatron-LM, p2p_communication.py, send_forward_recv_backward.
+void block_both_sides(Emission& emission, const CellTasks& sender, const CellTasks& receiver, bool forward, int m, TaskId transfer) {
+  const TaskId next = (forward ? sender.after_forward : sender.after_backward)[m];
+  if (next != kNone) emission.edge(transfer, next);
+  const TaskId before = (forward ? receiver.before_forward : receiver.before_backward)[m];
+  if (before != kNone)
+    emission.edge(before, transfer);
+  else
+    emission.edge(receiver.optimizer, transfer, 1);
+}
+
 /// All micro-batches over one boundary in one direction.
 void emit_boundary(Emission& emission, const CommunicatorClass& group, bool forward) {
   const int sender_cell = group.first->cells[0], receiver_cell = group.first->cells[1];
@@ -37,8 +50,7 @@ void emit_boundary(Emission& emission, const CommunicatorClass& group, bool forw
     const TaskId id = emission.add(task);
     emission.edge((forward ? sender.forward : sender.backward)[m].last, id);
     emission.edge(id, (forward ? receiver.forward : receiver.backward)[m].first);
-    const TaskId next = (forward ? sender.after_forward : sender.after_backward)[m];
-    if (!emission.workload.software.overlap_pipeline && next != kNone) emission.edge(id, next);
+    if (!emission.workload.software.overlap_pipeline) block_both_sides(emission, sender, receiver, forward, m, id);
   }
 }
 

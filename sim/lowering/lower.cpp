@@ -2,19 +2,23 @@
 
 #include <algorithm>
 
+#include "sim/cost/kernel_time.hpp"
 #include "sim/lowering/emission.hpp"
 
 namespace trainyard {
 namespace {
 
-void note_extrapolated(const Cluster& cluster, Lowered& lowered) {
+void note_extrapolated(const Cluster& cluster, const Software& software, Lowered& lowered) {
   std::vector<bool> seen(cluster.device_types.size(), false);
   for (const DeviceId device : lowered.used) {
     const DeviceTypeId type = cluster.devices[index(device)].type;
     if (seen[index(type)]) continue;
     seen[index(type)] = true;
-    if (cluster.device_types[index(type)].extrapolated)
-      lowered.extrapolated.push_back(cluster.device_types[index(type)].name + ": kernel times inherited from another generation");
+    const DeviceType& kind = cluster.device_types[index(type)];
+    if (kind.extrapolated) lowered.extrapolated.push_back(kind.name + ": kernel times inherited from another generation");
+    if (!has_attention_kernel(kind, software.attention))
+      lowered.extrapolated.push_back(kind.name + " has no " + std::string(name(software.attention)) +
+                                     ": its attention runs unfused with a fused softmax");
   }
 }
 
@@ -27,8 +31,8 @@ Lowered lower(const Plan& plan, const Workload& workload, const Cluster& cluster
   Lowered lowered;
   for (std::size_t i = 0; i < cluster.devices.size(); ++i)
     if (symmetry.devices.class_of[i] >= 0) lowered.used.push_back(id_at<DeviceId>(i));
-  note_extrapolated(cluster, lowered);
-  const Resources resources = make_resources(cluster, placement, traffic, symmetry, lowered);
+  note_extrapolated(cluster, workload.software, lowered);
+  const Resources resources = make_resources(cluster, placement, traffic, symmetry, workload.software.overlap_pipeline, lowered);
   const std::vector<Bucket> buckets = make_buckets(placement, traffic, workload);
   Emission emission{cluster, workload, placement, traffic, symmetry, resources, buckets, options, lowered, {}};
   emit_compute(emission);

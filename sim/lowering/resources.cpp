@@ -14,8 +14,13 @@ constexpr std::array<const char*, kDeviceStreams> kStreamNames{
 class ResourceMaker {
  public:
   ResourceMaker(const Cluster& cluster, const Placement& placement, const TrafficMap& traffic, const Symmetry& symmetry,
-                Lowered& lowered)
-      : cluster_(cluster), placement_(placement), traffic_(traffic), symmetry_(symmetry), lowered_(lowered) {}
+                bool overlap_pipeline, Lowered& lowered)
+      : cluster_(cluster),
+        placement_(placement),
+        traffic_(traffic),
+        symmetry_(symmetry),
+        overlap_pipeline_(overlap_pipeline),
+        lowered_(lowered) {}
 
   Resources make() {
     add_processors();
@@ -122,7 +127,8 @@ class ResourceMaker {
   }
 
   /// Gradients wait for the last backward pass of every member, so a gradient group that has a member in the cell cannot meet the
-  /// cell's tensor collectives (unless it is overlapped with them, which is decided micro-batch by micro-batch).
+  /// cell's tensor collectives (unless it is overlapped with them, which is decided micro-batch by micro-batch). Transfers that
+  /// block both sides run between operations of the cells that they join.
   bool is_private(int tensor) const {
     const Communicator& own = *resources_.communicators[tensor].first;
     return std::ranges::all_of(own.links, [&](const auto& use) {
@@ -135,7 +141,8 @@ class ResourceMaker {
     const Communicator& other = traffic_.all[user];
     const int of_class = symmetry_.communicators.class_of[user];
     if (other.kind == CommunicatorKind::tensor) return of_class == tensor;  // its cells run at the same times
-    if (other.kind != CommunicatorKind::gradients && other.kind != CommunicatorKind::tied_embedding) return false;
+    const bool is_transfer = other.kind == CommunicatorKind::forward_transfer || other.kind == CommunicatorKind::backward_transfer;
+    if (is_transfer && overlap_pipeline_) return false;
     const int cell_class = symmetry_.cells.class_of[resources_.communicators[tensor].first->cells[0]];
     return std::ranges::any_of(other.cells, [&](int cell) { return symmetry_.cells.class_of[cell] == cell_class; });
   }
@@ -144,6 +151,7 @@ class ResourceMaker {
   const Placement& placement_;
   const TrafficMap& traffic_;
   const Symmetry& symmetry_;
+  bool overlap_pipeline_;
   Lowered& lowered_;
   Resources resources_;
   std::vector<std::map<int, int>> uses_;   ///< [link class]: communicator class -> crossings of its first link
@@ -154,8 +162,8 @@ class ResourceMaker {
 }  // namespace
 
 Resources make_resources(const Cluster& cluster, const Placement& placement, const TrafficMap& traffic, const Symmetry& symmetry,
-                         Lowered& lowered) {
-  return ResourceMaker(cluster, placement, traffic, symmetry, lowered).make();
+                         bool overlap_pipeline, Lowered& lowered) {
+  return ResourceMaker(cluster, placement, traffic, symmetry, overlap_pipeline, lowered).make();
 }
 
 }  // namespace trainyard

@@ -37,6 +37,6 @@ struct Resources {
 /// Fills processors, streams, channels and paths of `lowered.graph`. A path lists a link's class as often as communicators of its
 /// class cross one such link. Links that only one class of communicators uses become the path's own limit.
 [[nodiscard]] Resources make_resources(const Cluster& cluster, const Placement& placement, const TrafficMap& traffic,
-                                       const Symmetry& symmetry, Lowered& lowered);
+                                       const Symmetry& symmetry, bool overlap_pipeline, Lowered& lowered);
 
 }  // namespace trainyard

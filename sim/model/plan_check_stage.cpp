@@ -136,8 +136,6 @@ void check_device_types(const PartView& view, Problems& problems) {
     for (const DeviceId device : stage.devices)
       if (view.cluster.devices[index(device)].kind == DeviceKind::gpu)
         used.insert(view.cluster.devices[index(device)].type);
-  const AttentionKernel attention = view.workload.software.attention;
-  const bool special = attention != AttentionKernel::unfused && attention != AttentionKernel::fused_softmax;
   for (const DeviceTypeId id : used) {
     const DeviceType& type = view.cluster.device_types[index(id)];
     std::vector<std::string_view> known;
@@ -145,9 +143,6 @@ void check_device_types(const PartView& view, Problems& problems) {
     if (!type.peak.contains(view.workload.precision))
       problems.push_back(fmt::format("{}{} has no {}; it has {}", view.where, type.name, name(view.workload.precision),
                                      fmt::join(known, ", ")));
-    if (special && !type.attention.contains(attention))
-      problems.push_back(fmt::format("{}{} has no attention kernel {}, which the software {} uses", view.where,
-                                     type.name, name(attention), view.workload.software.name));
   }
 }
 

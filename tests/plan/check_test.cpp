@@ -139,14 +139,11 @@ TEST_CASE("batches") {
         "`sync` other than gradients in every step without lag: not simulated yet\n");
 }
 
-TEST_CASE("data types and attention kernels of the GPUs used") {
+TEST_CASE("data types of the GPUs used") {
   Workload workload = workload_of(8, 64);
   workload.precision = DataType::bf16;
-  workload.software.name = "megatron";
-  workload.software.attention = AttentionKernel::flash_2;
   CHECK(checked("{devices: v.0, data: 8}", cluster(), workload) ==
-        "V100-SXM2-32GB has no bf16; it has fp16\n"
-        "V100-SXM2-32GB has no attention kernel flash_2, which the software megatron uses\n");
+        "V100-SXM2-32GB has no bf16; it has fp16\n");
   CHECK(checked("{devices: a.0, data: 8}", cluster(), workload) == "");
   workload.precision = DataType::fp8;
   CHECK(checked("{devices: a.0, data: 8}", cluster(), workload) == "A100-SXM4-80GB has no fp8; it has fp16, bf16\n");
