@@ -39,7 +39,7 @@ std::string options_text(const Schema& options) {
 }
 
 std::string strategy_details(const StrategyInfo& info) {
-  std::string text = info.paper.empty() ? "" : info.paper + "\n";
+  std::string text = info.paper.empty() ? "" : "paper: " + info.paper + "\n";
   text += options_text(info.options);
   if (!info.simplified.empty()) text += "left out of the paper:\n";
   for (const std::string& what : info.simplified) text += "  " + what + "\n";

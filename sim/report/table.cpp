@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <sstream>
 
 #include "sim/report/describe.hpp"
@@ -110,12 +111,20 @@ std::string laid_out(const std::array<std::size_t, kColumns.size()>& widths, std
   return text;
 }
 
+/// Last words of a crashed process may hold anything; a terminal must not obey them.
+std::string harmless(std::string text) {
+  for (char& c : text)
+    if (std::iscntrl(static_cast<unsigned char>(c)) != 0) c = '?';
+  return text;
+}
+
 /// Further lines of a reason stand under its first.
-std::string with_reason(const std::string& start, const std::string& reason) {
+std::string with_reason(const std::string& start, const std::string& reason, bool colour) {
   std::istringstream lines(reason);
   std::string text, line;
   while (std::getline(lines, line))
-    text += (text.empty() ? start : std::string(width_of(start), ' ')) + "  " + line + "\n";
+    text +=
+        (text.empty() ? start : std::string(width_of(start), ' ')) + "  " + paint(harmless(line), "31", colour) + "\n";
   return text.empty() ? trimmed(start) + "\n" : text;
 }
 
@@ -132,7 +141,7 @@ std::string rows_text(const std::vector<Line>& lines, bool colour) {
     if (line.numbers)
       text += trimmed(laid_out(widths, kColumns.size(), cell)) + "\n";
     else
-      text += with_reason(laid_out(widths, 2, cell), paint(line.reason, "31", colour));
+      text += with_reason(laid_out(widths, 2, cell), line.reason, colour);
   }
   return text;
 }

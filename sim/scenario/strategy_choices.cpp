@@ -26,11 +26,13 @@ std::optional<StrategyChoice> read_choice(const ConfigValue& entry, Diagnostics&
 void try_to_make(const StrategyInfo& info, const StrategyChoice& choice, const std::string& directory,
                  Diagnostics& diagnostics) {
   const bool given = choice.options.kind != ConfigValue::Kind::null;
+  Diagnostics own;  // a strategy may ask whether its options had mistakes, not whether the file had
   try {
-    (void)info.make({given ? View(choice.options) : View(), directory}, diagnostics);
+    (void)info.make({given ? View(choice.options) : View(), directory}, own);
   } catch (const UserError& error) {
-    diagnostics.add(choice.place, error.what());
+    own.add(choice.place, error.what());
   }
+  for (const Diagnostic& mistake : own.all()) diagnostics.add(mistake.place, mistake.message);
 }
 
 void check_choice(const StrategyChoice& choice, const std::string& directory, Diagnostics& diagnostics) {

@@ -89,6 +89,13 @@ TEST_CASE("colour only when asked for") {
   CHECK(to_table({block}, {true, false}).find("\033[31merror: x\033[0m") != std::string::npos);
 }
 
+TEST_CASE("a terminal obeys nothing that stands in a reason") {
+  const Cluster cluster = small_cluster();
+  const Workload workload = small_workload();
+  CHECK_THAT(to_table({block_of(cluster, workload, {failed("a", "\033[2J\rgone")})}, {}),
+             Catch::EndsWith("error: ?[2J?gone\n"));
+}
+
 TEST_CASE("what lies outside measured ground is said below the table; wall times only when asked for") {
   const Cluster cluster = small_cluster();
   const Workload workload = small_workload();
