@@ -163,8 +163,7 @@ std::string notes_of(const CaseResult& result, std::size_t place, const std::str
   const bool ok = result.status == CaseStatus::ok;
   if (!result.plan_line.empty())
     text += fmt::format("  plan {}: {}\n", ok ? std::to_string(place) : "of " + row_name, result.plan_line);
-  for (const std::string& what : result.step.extrapolated)
-    text += fmt::format("  {} is outside measured ground: {}\n", row_name, what);
+  for (const std::string& what : result.step.extrapolated) text += fmt::format("  note on {}: {}\n", row_name, what);
   if (timings)
     text += fmt::format("  wall time of {}: planned in {}, simulated in {}\n", row_name, to_text(result.planner_wall),
                         to_text(result.simulation_wall));

@@ -27,14 +27,14 @@ workload:
 objective: throughput                  # or cost: what `compare` ranks by
 
 strategies:                            # `trainyard list strategies`
+  - megatron
   # A Plan of one's own: the product of tensor, pipeline and data is the number of GPUs.
-  - {fixed: {tensor: 8, data: 2, micro_batch: 1}}
   - {fixed: {tensor: 4, pipeline: 2, data: 2, micro_batch: 1}}
 
 # Alternatives, each compared on its own; an element of a list is given by its name.
 variants:
   as_is: {}
-  four_nodes: {cluster.nodes.a100.count: 4, workload.global_batch: 256}
+  long_sequences: {workload.sequence_length: 8192, workload.global_batch: 64}
 )";
 }
 

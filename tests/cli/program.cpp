@@ -21,7 +21,7 @@ strategies:
 )";
 
 const std::string kTooLarge =
-    R"(cluster: {nodes: [{name: v, gpu: V100-SXM2-16GB, gpus_per_node: 8, nics: 1, nic: 100 Gbps}]}
+    R"(cluster: {nodes: [{name: v, gpu: A100-SXM4-40GB, gpus_per_node: 8, nics: 1, nic: 100 Gbps}]}
 workload: {model: llama-2-70b, sequence_length: 4096, global_batch: 16, precision: fp16, optimizer: adam, software: megatron-core-2024}
 strategies:
   - {fixed: {tensor: 8, micro_batch: 1}}

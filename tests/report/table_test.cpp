@@ -102,7 +102,7 @@ TEST_CASE("what lies outside measured ground is said below the table; wall times
   TableBlock block = block_of(cluster, workload, {ran("a", 1_s, 600_TFLOPS, {})});
   block.results[0].step.extrapolated = {"fp8 on Fast"};
   block.results[0].planner_wall = 2_s;
-  CHECK_THAT(to_table({block}, {}), Catch::Contains("\n  a is outside measured ground: fp8 on Fast\n"));
+  CHECK_THAT(to_table({block}, {}), Catch::Contains("\n  note on a: fp8 on Fast\n"));
   CHECK_THAT(to_table({block}, {}), !Catch::Contains("wall time"));
   CHECK_THAT(to_table({block}, {false, true}), Catch::Contains("\n  wall time of a: planned in 2 s, "));
 }
