@@ -64,11 +64,12 @@ std::vector<SimulatedStep> StepSimulator::run(std::span<const Plan> plans, bool 
         continue;
       }
       Timeline& timeline = std::get<Timeline>(results[r]);
-      const bool repeats = step_ends(timeline, attempt.lowered.graph.tasks.size()).repeats();
-      if (!repeats && steps != kUnrolledSteps.back()) continue;
-      StepReport report =
-          report_step(attempt.lowered, requests[r].graph, timeline, repeats ? 1 : kMeanOverSteps, workload_, cluster_);
-      if (!repeats)
+      const StepTimes times = step_times(timeline, attempt.lowered.graph.tasks.size());
+      const std::optional<StepWindow> period = times.period();
+      if (!period && steps != kUnrolledSteps.back()) continue;
+      StepReport report = report_step(attempt.lowered, requests[r].graph, timeline, period ? *period : times.last(kMeanOverSteps),
+                                      workload_, cluster_);
+      if (!period)
         report.extrapolated.push_back(fmt::format("the step does not repeat within {} steps: mean of the last {}", steps, kMeanOverSteps));
       attempt.done = SimulatedStep{std::move(report), std::nullopt};
       if (keep_trace) attempt.done->trace = StepTrace{std::move(requests[r].graph), std::move(timeline)};

@@ -27,6 +27,8 @@ MemoryReport fullest(const Lowered& lowered, const TaskGraph& unrolled, const Ti
   return worst;
 }
 
+bool equal(Seconds a, Seconds b) { return std::abs(a.value - b.value) <= kRepeatTolerance * a.value; }
+
 FlopsPerSecond peak_of(const Lowered& lowered, const Cluster& cluster, DataType precision) {
   FlopsPerSecond sum{};
   for (const DeviceId device : lowered.used) sum += cluster.type_of(device).peak.at(precision);
@@ -35,29 +37,33 @@ FlopsPerSecond peak_of(const Lowered& lowered, const Cluster& cluster, DataType 
 
 }  // namespace
 
-bool StepEnds::repeats() const {
-  if (end.size() < 2) return false;
-  const Seconds last = length(end.size() - 1), before = length(end.size() - 2);
-  return std::abs(last.value - before.value) <= kRepeatTolerance * last.value;
+std::optional<StepWindow> StepTimes::period() const {
+  const std::size_t n = end.size();
+  if (n == 1) return StepWindow{Seconds(0), end[0], 1};
+  if (n == 2) return equal(end[1] - end[0], start[1] - start[0]) ? std::optional(StepWindow{end[0], end[1], 1}) : std::nullopt;
+  const bool repeats = equal(start[n - 1] - start[n - 2], start[n - 2] - start[n - 3]);
+  return repeats ? std::optional(last(1)) : std::nullopt;
 }
 
-StepEnds step_ends(const Timeline& timeline, std::size_t step_tasks) {
-  StepEnds ends;
-  ends.end.assign(timeline.end.size() / step_tasks, Seconds(0));
-  for (std::size_t i = 0; i < timeline.end.size(); ++i) ends.end[i / step_tasks] = std::max(ends.end[i / step_tasks], timeline.end[i]);
-  return ends;
+StepWindow StepTimes::last(int steps) const { return {start[start.size() - 1 - std::size_t(steps)], start.back(), steps}; }
+
+StepTimes step_times(const Timeline& timeline, std::size_t step_tasks) {
+  const std::size_t steps = timeline.end.size() / step_tasks;
+  StepTimes times{std::vector<Seconds>(steps, timeline.makespan), std::vector<Seconds>(steps, Seconds(0))};
+  for (std::size_t i = 0; i < timeline.end.size(); ++i) {
+    times.start[i / step_tasks] = std::min(times.start[i / step_tasks], timeline.start[i]);
+    times.end[i / step_tasks] = std::max(times.end[i / step_tasks], timeline.end[i]);
+  }
+  return times;
 }
 
-StepReport report_step(const Lowered& lowered, const TaskGraph& unrolled, const Timeline& timeline, int window,
+StepReport report_step(const Lowered& lowered, const TaskGraph& unrolled, const Timeline& timeline, const StepWindow& window,
                        const Workload& workload, const Cluster& cluster) {
-  const StepEnds ends = step_ends(timeline, lowered.graph.tasks.size());
-  const std::size_t steps = ends.end.size();
-  const Seconds from = steps > std::size_t(window) ? ends.end[steps - window - 1] : Seconds(0), to = ends.end.back();
   StepReport report;
-  report.step_time = (to - from) / double(window);
-  report.first_step_time = ends.end.front();
-  report.time = time_breakdown(lowered, unrolled, timeline, from, to);
-  report.time *= 1 / double(window);
+  report.step_time = window.step_time();
+  report.first_step_time = step_times(timeline, lowered.graph.tasks.size()).end.front();
+  report.time = time_breakdown(lowered, unrolled, timeline, window.from, window.to);
+  report.time *= 1 / double(window.steps);
   const Seconds exposed = report.time.tensor + report.time.pipeline + report.time.data + report.time.expert + report.time.context;
   report.bubble_fraction = report.time.bubble / report.step_time;
   report.exposed_communication_fraction = exposed / report.step_time;

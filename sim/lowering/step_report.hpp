@@ -1,6 +1,7 @@
 // Timeline -> StepReport: what the last simulated period of a training step amounts to.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "sim/lowering/lower.hpp"
@@ -9,19 +10,27 @@
 
 namespace trainyard {
 
-/// Ends of the steps of an unrolled graph.
-struct StepEnds {
-  std::vector<Seconds> end;              ///< [step]
-  /// Length of step i (the first from 0).
-  [[nodiscard]] Seconds length(std::size_t i) const { return i == 0 ? end[0] : end[i] - end[i - 1]; }
-  /// Whether the last two steps have equal lengths to 1e-9.
-  [[nodiscard]] bool repeats() const;
+/// Part of a simulation that is reported: `steps` periods from `from` to `to`.
+struct StepWindow {
+  Seconds from{}, to{};
+  int steps = 1;
+  [[nodiscard]] Seconds step_time() const { return (to - from) / double(steps); }
+};
+
+/// First start and last end of each step of an unrolled graph. Neighbouring steps may overlap.
+struct StepTimes {
+  std::vector<Seconds> start, end;       ///< [step]
+  /// One period, if the last ones are equal to 1e-9. Two steps: end to end, which must equal start to start. More: start to start,
+  /// since nothing follows the last step that could hold up its end. One step stands for itself.
+  [[nodiscard]] std::optional<StepWindow> period() const;
+  /// The last `steps` periods, start to start.
+  [[nodiscard]] StepWindow last(int steps) const;
 };
 /// `step_tasks`: tasks of one step.
-[[nodiscard]] StepEnds step_ends(const Timeline& timeline, std::size_t step_tasks);
+[[nodiscard]] StepTimes step_times(const Timeline& timeline, std::size_t step_tasks);
 
-/// The report over the last `window` steps of the unrolled graph (means over them). `unrolled` is unroll(lowered.graph, ..).
-[[nodiscard]] StepReport report_step(const Lowered& lowered, const TaskGraph& unrolled, const Timeline& timeline, int window,
+/// The report over a window of the unrolled graph (means over its steps). `unrolled` is unroll(lowered.graph, ..).
+[[nodiscard]] StepReport report_step(const Lowered& lowered, const TaskGraph& unrolled, const Timeline& timeline, const StepWindow& window,
                                      const Workload& workload, const Cluster& cluster);
 
 }  // namespace trainyard

@@ -16,7 +16,9 @@ RunResult run_plan(const Plan& plan, const Workload& workload, const Cluster& cl
   ReferenceExecutor reference;
   RunOn controller;
   result.timeline = (executor ? *executor : reference).run(result.unrolled, {}, controller);
-  result.report = report_step(result.lowered, result.unrolled, result.timeline, 1, workload, cluster);
+  const StepTimes times = step_times(result.timeline, result.lowered.graph.tasks.size());
+  const StepWindow window = times.period().value_or(times.last(1));
+  result.report = report_step(result.lowered, result.unrolled, result.timeline, window, workload, cluster);
   return result;
 }
 
