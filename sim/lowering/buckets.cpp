@@ -23,13 +23,20 @@ void add_run(const Placement& placement, const LayerRun& run, int id, double lea
   if (!open.layers.empty()) buckets.push_back(std::move(open));
 }
 
+/// Fewest parameters of a bucket of this run.
+double least_parameters(const Placement& placement, const LayerRun& run, const Workload& workload) {
+  const Cell& cell = placement.cells[run.cells.front()];
+  const Settings settings = settings_of(placement.part->stages[index(cell.stage)], run.layers.front(), workload);
+  if (settings.sync->bucket) return *settings.sync->bucket / element_size(workload.software.gradient_reduce_type);
+  return workload.software.overlap_gradient_reduce ? kBucketParameters : std::numeric_limits<double>::infinity();
+}
+
 }  // namespace
 
 std::vector<Bucket> make_buckets(const Placement& placement, const TrafficMap& traffic, const Workload& workload) {
   std::vector<Bucket> buckets;
-  const double least = workload.software.overlap_gradient_reduce ? kBucketParameters : std::numeric_limits<double>::infinity();
   for (int run = int(traffic.runs.size()) - 1; run >= 0; --run)
-    if (traffic.runs[run].cells.size() > 1) add_run(placement, traffic.runs[run], run, least, buckets);
+    if (traffic.runs[run].cells.size() > 1) add_run(placement, traffic.runs[run], run, least_parameters(placement, traffic.runs[run], workload), buckets);
   return buckets;
 }
 

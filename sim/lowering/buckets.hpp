@@ -14,9 +14,9 @@ struct Bucket {
   double parameters = 0;                 ///< on one device of a holder
 };
 
-/// In the order in which the backward pass completes them (last layers first). Overlapped reductions cut a run into buckets of
-/// at least 40,000,000 parameters (Megatron-LM's default for its data-parallel buckets) or by the Plan's own size; otherwise a
-/// run is one bucket. Runs with one holder have no bucket.
+/// In the order in which the backward pass completes them (last layers first). A Plan's `sync.bucket` cuts a run into buckets of
+/// at least so many bytes, or layer by layer; without it overlapped reductions are cut at 40,000,000 parameters (Megatron-LM's
+/// default for its data-parallel buckets), others not at all. Runs with one holder have no bucket.
 [[nodiscard]] std::vector<Bucket> make_buckets(const Placement& placement, const TrafficMap& traffic, const Workload& workload);
 
 }  // namespace trainyard

@@ -218,10 +218,6 @@ constexpr Construct kNotSimulated[] = {
        return any_setting(q, [](const Settings& s) { return s.update && *s.update != Update::end; });
      }},
     {"`sync` other than gradients in every step without lag", syncs_otherwise},
-    {"`sync` with a `bucket`",
-     [](const Question& q) {
-       return any_setting(q, [](const Settings& s) { return s.sync && s.sync->bucket; });
-     }},
     {"`wire`",
      [](const Question& q) { return any_setting(q, [](const Settings& s) { return s.wire && *s.wire != Wire{}; }); }},
     {"`slices`",

@@ -49,6 +49,26 @@ TEST_CASE("overlapped buckets hide all but the last behind the backward pass") {
   CHECK(near(run_plan(plan, workload, cluster).report.step_time, 46_ms));
 }
 
+TEST_CASE("a Plan's own bucket size is kept, by layer or by bytes") {
+  const Cluster cluster = make_cluster({.nodes = 2});
+  Workload workload = make_workload({.layers = 4, .batch = 2, .parameters = 1e6});
+  workload.software.gradient_reduce_type = DataType::fp16;
+  workload.software.overlap_gradient_reduce = true;
+  Plan plan = make_plan({.data = 2, .micro_batches = 1}, cluster, workload);
+  const auto reductions = [&](std::optional<Bytes> bucket) {
+    Sync sync;
+    sync.bucket = bucket;
+    plan.phases[0].parts[0].stages[0].rules[0].settings.sync = sync;
+    const Router router(cluster);
+    int count = 0;
+    for (const Task& task : lower(plan, workload, cluster, router, {}).graph.tasks) count += task.label.detail == "all-reduce";
+    return count;
+  };
+  CHECK(reductions(std::nullopt) == 1);  // 4 M parameters are less than the software's 40 M
+  CHECK(reductions(Bytes(0)) == 4);
+  CHECK(reductions(4_MB) == 2);
+}
+
 TEST_CASE("gathers hidden in the next forward pass shorten the period but not the first step") {
   const Cluster cluster = make_cluster({.nodes = 2});
   Workload workload = make_workload({.layers = 4, .batch = 2, .parameters = 50e6});

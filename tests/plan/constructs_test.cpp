@@ -22,8 +22,6 @@ TEST_CASE("constructs that are not simulated yet are named") {
   named("{" + one + "home: {optimizer: host}}", "`home` elsewhere than on the device");
   named("{" + one + "update: layer}", "`update: layer` or `next_visit`");
   named("{" + one + "sync: {every: 4}}", "`sync` other than gradients in every step without lag");
-  named("{" + one + "sync: {bucket: 25 MB}}", "`sync` with a `bucket`");
-  named("{" + one + "sync: {bucket: layer}}", "`sync` with a `bucket`");
   named("{" + one + "wire: {share: 0.5}}", "`wire`");
   named("{" + one + "slices: {rows: 2}}", "`slices`");
   named("{" + one + "streams: {data: compute}}", "`streams`");

@@ -1,0 +1,69 @@
+#include <catch2/catch.hpp>
+
+#include <cmath>
+
+#include "sim/cost/kernel_time.hpp"
+#include "tests/cost/catalogue_fixture.hpp"
+
+using namespace trainyard;
+
+namespace {
+
+DeviceType ideal() {
+  DeviceType device;
+  device.name = "ideal";
+  device.multiprocessors = 100;
+  device.peak[DataType::bf16] = 100_TFLOPS;
+  device.memory_bandwidth = BytesPerSecond(1e12);
+  device.memory_efficiency = 0.5;
+  device.kernel_launch = 2_us;
+  device.gemm[DataType::bf16] = {0.8, 100, 0, 0.5, 3_us};
+  return device;
+}
+
+}  // namespace
+
+TEST_CASE("a large product runs at peak times efficiency times the sustained share") {
+  const DeviceType device = ideal();
+  const GemmShape shape{8192, 8192, 8192, 1};
+  const double compute = 2 * std::pow(8192.0, 3) * (1 + 100 / 8192.0) / (100e12 * 0.4);
+  const double memory = 3 * 8192.0 * 8192 * 2 / 0.85e12;
+  CHECK(gemm_time(device, DataType::bf16, shape).value == Approx(std::cbrt(std::pow(compute, 3) + std::pow(memory, 3)) + 3e-6));
+}
+
+TEST_CASE("a thin product is limited by memory") {
+  const double memory = (1.0 * 8192 + 8192.0 * 8192 + 8192) * 2 / 0.85e12;
+  CHECK(gemm_time(ideal(), DataType::bf16, {1, 8192, 8192, 1}).value == Approx(memory + 3e-6).epsilon(0.01));
+}
+
+TEST_CASE("tiles are padded to whole waves") {
+  // 108 tiles of 128 x 256 fill 108 multiprocessors exactly; one more row of tiles starts a second wave.
+  CHECK(tile_quantisation({12 * 128, 9 * 256, 64, 1}, 108) == Approx(1));
+  CHECK(tile_quantisation({12 * 128 + 1, 9 * 256, 64, 1}, 108) > 1.05);
+}
+
+TEST_CASE("time grows with every side of a product on every GPU of the catalogue") {
+  const std::string gpu = GENERATE("T4-16GB", "V100-SXM2-32GB", "A100-SXM4-80GB", "H100-SXM5-80GB", "B200-SXM-180GB");
+  const Cluster cluster = fixture::one_node(gpu);
+  const DeviceType& device = cluster.type_of(DeviceId(0));
+  const DataType type = device.peak.contains(DataType::bf16) ? DataType::bf16 : DataType::fp16;
+  for (double size = 256; size < 32768; size *= 2) {
+    CHECK(gemm_time(device, type, {2 * size, size, size, 1}) > gemm_time(device, type, {size, size, size, 1}));
+    CHECK(gemm_time(device, type, {size, 2 * size, size, 1}) > gemm_time(device, type, {size, size, size, 1}));
+    CHECK(gemm_time(device, type, {size, size, 2 * size, 1}) > gemm_time(device, type, {size, size, size, 1}));
+  }
+}
+
+TEST_CASE("attention reaches half its rate at its half length and does 2.5 times the work backward") {
+  DeviceType device = ideal();
+  device.kernel_launch = Seconds(0);
+  device.attention[AttentionKernel::flash_2] = {200_TFLOPS, 200_TFLOPS, 512, 512};
+  const Seconds forward = fused_attention_time(device, AttentionKernel::flash_2, Flops(2e14), true, 512, false);
+  CHECK(forward.value == Approx(1.0));
+  CHECK(fused_attention_time(device, AttentionKernel::flash_2, Flops(2e14), true, 512, true).value == Approx(2.5));
+}
+
+TEST_CASE("memory-bound kernels cost their bytes and a launch") {
+  CHECK(memory_bound_time(ideal(), Bytes(5e8)).value == Approx(1e-3 + 2e-6));
+  CHECK(memory_bound_time(ideal(), Bytes(0)) == Seconds(0));
+}
