@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/explain_memory.hpp"
 #include "sim/cli/scenarios.hpp"
 #include "sim/report/describe.hpp"
 
@@ -30,10 +31,11 @@ std::string strategies_text(const Scenario& scenario) {
   return text;
 }
 
-std::string variant_text(const Variant& variant) {
+std::string variant_text(const Scenario& scenario, const Variant& variant) {
   const std::string which = variant.name.empty() ? "" : " of variant " + variant.name;
-  return fmt::format("cluster{}: {}\n{}\nworkload{}: {}\n{}\n", which, one_line(variant.cluster),
-                     description(variant.cluster), which, one_line(variant.workload), description(variant.workload));
+  const std::string memory = memory_text(scenario, variant);
+  return fmt::format("cluster{}: {}\n{}\nworkload{}: {}\n{}\n{}", which, one_line(variant.cluster),
+                     description(variant.cluster), which, one_line(variant.workload), description(variant.workload), memory.empty() ? "" : memory + "\n");
 }
 
 }  // namespace
@@ -42,7 +44,7 @@ std::string explain_text(const Arguments& arguments) {
   std::string text;
   for (const Scenario& scenario : load_scenarios(arguments.scenarios)) {
     text += fmt::format("{}{} ({})\n\n", text.empty() ? "" : "\n\n", scenario.name, scenario.file);
-    for (const Variant& variant : scenario.variants) text += variant_text(variant);
+    for (const Variant& variant : scenario.variants) text += variant_text(scenario, variant);
     text += strategies_text(scenario);
   }
   return text;

@@ -47,6 +47,15 @@ class Estimator {
       for (const LayerId layer : placement_.role(int(i)).layers) holders_[layer].push_back(int(i));
   }
 
+  std::vector<StageMemory> memory_by_stage() const {
+    std::vector<StageMemory> stages;
+    for (std::size_t r = 0; r < placement_.roles.size(); ++r) {
+      stages.push_back({placement_.roles[r].pipeline, placement_.roles[r].position, {}});
+      keep_fullest(int(r), stages.back().memory);
+    }
+    return stages;
+  }
+
   StepEstimate estimate() {
     StepEstimate estimate;
     std::map<int, std::vector<int>> pipelines;
@@ -197,6 +206,10 @@ class Estimator {
 
 StepEstimate estimate_step(const Plan& plan, const Cluster& cluster, const Workload& workload, const Router& router) {
   return Estimator(plan, cluster, workload, router).estimate();
+}
+
+std::vector<StageMemory> memory_by_stage(const Plan& plan, const Cluster& cluster, const Workload& workload, const Router& router) {
+  return Estimator(plan, cluster, workload, router).memory_by_stage();
 }
 
 }  // namespace trainyard
