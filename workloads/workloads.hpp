@@ -21,6 +21,7 @@ namespace trainyard {
 
 struct ModelEntry {
   std::string name;
+  std::vector<std::string> aliases;
   std::string summary;  ///< layers, hidden, heads, vocabulary, parameters
   std::string source;
   double parameters = 0;

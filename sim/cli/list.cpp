@@ -67,7 +67,7 @@ Entries model_entries() {
   Entries entries;
   for (const ModelEntry& model : model_catalogue())
     entries.push_back({model.name,
-                       {},
+                       model.aliases,
                        model.summary,
                        fmt::format("{} parameters\nsource: {}\n", whole(model.parameters), model.source)});
   return entries;

@@ -114,7 +114,9 @@ TEST_CASE("Names that no catalogue knows") {
   CHECK(error_of(with(", software: megatron-2012")) ==
         "w.yaml:1:73: software: no software preset \"megatron-2012\"; did you mean \"megatron-2021\"?");
   CHECK(error_of(with(", software: {preset: x}")) ==
-        "w.yaml:1:82: software.preset: no software preset \"x\"; known: megatron-2021, megatron-core-2024");
+        "w.yaml:1:82: software.preset: no software preset \"x\"; known: megatron-2021, "
+        "megatron-2022, megatron-core-2024, nemo-2024, megatron-bridge-2026, llm-foundry-2023, torchtitan-2024, "
+        "deepspeed-2022, alephalpha-2024");
 }
 
 TEST_CASE("What parses but is not simulated yet is refused by name") {
