@@ -100,8 +100,8 @@ struct CatalogueTexts {
 };
 [[nodiscard]] CatalogueTexts embedded_catalogue();
 
-/// Mistakes (a wrong type, an unknown key, a reference to nothing, a name or alias taken twice) go to `diagnostics` with file
-/// and line.
+/// Mistakes (a wrong type, an unknown key, a reference to nothing, a name or alias taken twice) go to `diagnostics`
+/// with file and line.
 [[nodiscard]] Catalogue read_catalogue(const CatalogueTexts& texts, Diagnostics& diagnostics);
 
 /// The embedded catalogue, read at the first call. Throws UserError with every mistake's line if it is wrong.

@@ -86,8 +86,7 @@ Catalogue read_catalogue(const CatalogueTexts& texts, Diagnostics& diagnostics) 
   if (!diagnostics.empty()) return read;
   read_transports(View(transports)["transports"], read, diagnostics);
   Names gpu_names(diagnostics), instance_names(diagnostics);
-  for (const ConfigValue& file : gpus)
-    read_gpus(View(file)["gpus"], View(fits)["fits"], gpu_names, read, diagnostics);
+  for (const ConfigValue& file : gpus) read_gpus(View(file)["gpus"], View(fits)["fits"], gpu_names, read, diagnostics);
   for (const ConfigValue& file : instances) read_instances(View(file)["instances"], instance_names, read, diagnostics);
   return read;
 }

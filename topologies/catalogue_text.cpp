@@ -44,12 +44,12 @@ CatalogueEntry listed(const GpuEntry& gpu) {
   entry.details = fmt::format("peak: {}\nreserved: {:.1f} GiB\nmultiprocessors: {}\npower: {} W\n", peaks_text(type),
                               type.reserved / Bytes(1073741824.0), type.multiprocessors, type.power_watts);
   if (gpu.nvlink)
-    entry.details += fmt::format("direct links: {}, {} a direction\n", gpu.nvlink->transport, to_text(gpu.nvlink->bandwidth));
+    entry.details +=
+        fmt::format("direct links: {}, {} a direction\n", gpu.nvlink->transport, to_text(gpu.nvlink->bandwidth));
   entry.details += fmt::format("inside by default (8 GPUs): {}\n", gpu.default_inside(8));
   entry.details += gemm_text(type) + attention_text(type);
-  entry.details +=
-      fmt::format("fit: {}{}\nfacts: {}\nsource: {}\n", gpu.fit, type.extrapolated ? " (another generation's)" : "",
-                  gpu.confidence, gpu.source);
+  entry.details += fmt::format("fit: {}{}\nfacts: {}\nsource: {}\n", gpu.fit,
+                               type.extrapolated ? " (another generation's)" : "", gpu.confidence, gpu.source);
   return entry;
 }
 

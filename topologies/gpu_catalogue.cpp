@@ -128,9 +128,7 @@ Schema fit_file_schema() {
   return object({required("fits", list(fit_schema(), between(1, 1000), "fits"))}, "fits of generations");
 }
 
-Schema gpu_file_schema() {
-  return object({required("gpus", list(gpu_schema(), between(1, 1000), "GPUs"))}, "GPUs");
-}
+Schema gpu_file_schema() { return object({required("gpus", list(gpu_schema(), between(1, 1000), "GPUs"))}, "GPUs"); }
 
 GpuEntry gpu_entry(const View& item, const View& fits, Diagnostics& diagnostics) {
   GpuEntry entry;

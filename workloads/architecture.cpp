@@ -98,6 +98,24 @@ std::string describe(const Architecture& a) {
                      shared, grouped(a.vocabulary), window);
 }
 
+std::string details_text(const Architecture& a) {
+  constexpr const char* kPositions[] = {"learned", "learned, as long as the sequences", "rotary", "ALiBi"};
+  constexpr const char* kNorms[] = {"LayerNorm", "LayerNorm without bias", "RMSNorm"};
+  constexpr const char* kBiases[] = {"none", "Q, K and V", "attention", "all"};
+  constexpr const char* kBlocks[] = {"attention, then MLP", "attention and MLP behind one norm, added together",
+                                     "attention and MLP behind a norm each, added together"};
+  std::string text = fmt::format("block: {}\nMLP: {}, {}\npositions: {}\nnorm: {}{}{}{}\nbiases: {}\nhead: {}\n",
+                                 kBlocks[static_cast<int>(a.block)], grouped(a.ffn), a.gated ? "gated" : "plain",
+                                 kPositions[static_cast<int>(a.positions)], kNorms[static_cast<int>(a.norm)],
+                                 a.qk_norm ? ", of Q and K too" : "", a.post_norms ? ", after branches too" : "",
+                                 a.embedding_norm ? ", of the embedding too" : "", kBiases[static_cast<int>(a.biases)],
+                                 a.tied ? "shares the embedding's table" : "a table of its own");
+  if (a.window > 0)
+    text += fmt::format("window: {} tokens{}\n", grouped(a.window),
+                        a.global_every > 0 ? fmt::format(", but in 1 layer of {:.0f}", a.global_every) : "");
+  return text;
+}
+
 std::string parameters_text(double parameters) {
   if (parameters >= 999.5e9) return fmt::format("{:.3g} T", parameters / 1e12);
   if (parameters >= 999.5e6) return fmt::format("{:.3g} B", parameters / 1e9);

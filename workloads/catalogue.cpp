@@ -36,8 +36,8 @@ Schema models_schema() {
 }
 
 CatalogueModel read_model(const std::string& name, const View& entry, const Architecture& architecture) {
-  CatalogueModel model{name, entry["source"].text(), {}, architecture, entry["parameters"].number(),
-                       entry["rounding"].number()};
+  CatalogueModel model{name,         entry["source"].text(),       {},
+                       architecture, entry["parameters"].number(), entry["rounding"].number()};
   for (std::size_t i = 0; i < entry["aliases"].size(); ++i) model.aliases.push_back(entry["aliases"].at(i).text());
   return model;
 }
@@ -91,8 +91,7 @@ const std::vector<CatalogueModel>& catalogue_models() {
 
 const CatalogueModel* find_model(const std::string& name) {
   const auto& all = catalogue_models();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const CatalogueModel& model) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const CatalogueModel& model) {
     return model.name == name || std::find(model.aliases.begin(), model.aliases.end(), name) != model.aliases.end();
   });
   return found == all.end() ? nullptr : &*found;
@@ -102,10 +101,9 @@ std::vector<ModelEntry> model_catalogue() {
   std::vector<ModelEntry> result;
   for (const CatalogueModel& model : catalogue_models()) {
     const double parameters = parameter_count(build_module(model.architecture, {}));
-    result.push_back({model.name,
-                      model.aliases,
+    result.push_back({model.name, model.aliases,
                       fmt::format("{}, {} parameters", describe(model.architecture), parameters_text(parameters)),
-                      model.source, parameters});
+                      details_text(model.architecture), model.source, parameters});
   }
   return result;
 }

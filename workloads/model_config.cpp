@@ -21,8 +21,8 @@ constexpr Layout kGpt2{"n_layer", "n_embd", "n_head", "", "head_dim", "n_inner",
 constexpr Layout kMeta{"n_layers", "dim", "n_heads", "n_kv_heads", "head_dim", "ffn_dim", "vocab_size", ""};
 constexpr Layout kOpt{"num_hidden_layers", "hidden_size", "num_attention_heads",    "", "",
                       "ffn_dim",           "vocab_size",  "max_position_embeddings"};
-constexpr Layout kBloom{"n_layer|num_hidden_layers", "hidden_size|n_embed", "n_head|num_attention_heads", "", "", "",
-                        "vocab_size",                ""};
+constexpr Layout kBloom{
+    "n_layer|num_hidden_layers", "hidden_size|n_embed", "n_head|num_attention_heads", "", "", "", "vocab_size", ""};
 constexpr Layout kMpt{"n_layers", "d_model", "n_heads", "", "", "", "vocab_size", "max_seq_len"};
 
 enum class Window { none, all_layers, by_pattern };

@@ -84,7 +84,8 @@ std::vector<SchemaField> architecture_fields() {
   fields.push_back(schema::optional("positions", schema::choice(kPositions, "how positions enter")));
   fields.push_back(schema::optional("norm", schema::choice(kNorms, "LayerNorm, LayerNorm without bias, or RMSNorm")));
   fields.push_back(schema::optional("biases", schema::choice(kBiases, "linear layers with a bias")));
-  fields.push_back(schema::optional("block", schema::choice(kBlocks, "attention and MLP in turn or on the same input")));
+  fields.push_back(
+      schema::optional("block", schema::choice(kBlocks, "attention and MLP in turn or on the same input")));
   return fields;
 }
 

@@ -23,6 +23,7 @@ struct ModelEntry {
   std::string name;
   std::vector<std::string> aliases;
   std::string summary;  ///< layers, hidden, heads, vocabulary, parameters
+  std::string details;  ///< lines: MLP, positions, norms, biases, windows
   std::string source;
   double parameters = 0;
 };

@@ -18,12 +18,15 @@ TEST_CASE("every GPU of the catalogue has a curve for each of its data types and
 }
 
 TEST_CASE("the GPUs and instances that scenarios name are there") {
-  for (const char* name : {"T4-16GB", "V100-SXM2-16GB", "V100-SXM2-32GB", "A100-SXM4-40GB", "A100-SXM4-80GB",
-                           "A100-PCIe-80GB", "H100-SXM5-80GB", "H20-SXM-96GB", "H200-SXM-141GB", "B200-SXM-180GB",
-                           "L4-24GB", "A10G-24GB", "A100-40", "V100-16", "P100", "RTX-2080", "TITAN-RTX", "RTX-3090", "RTX-4090",
-                           "RTX-5090", "A6000", "L40S", "A100-PCIe-40", "A800", "H20", "H100-PCIe", "H100-NVL", "H800",
-                           "GH200", "B300", "GB200", "GB300", "MI250X", "MI300X", "MI325X", "MI355X", "Gaudi2", "Gaudi3",
-                           "Ascend-910B", "TPU-v4", "TPU-v5e", "TPU-v5p", "TPU-v6e", "Trainium1", "Trainium2"})
+  for (const char* name : {"T4-16GB",        "V100-SXM2-16GB", "V100-SXM2-32GB", "A100-SXM4-40GB", "A100-SXM4-80GB",
+                           "A100-PCIe-80GB", "H100-SXM5-80GB", "H20-SXM-96GB",   "H200-SXM-141GB", "B200-SXM-180GB",
+                           "L4-24GB",        "A10G-24GB",      "A100-40",        "V100-16",        "P100",
+                           "RTX-2080",       "TITAN-RTX",      "RTX-3090",       "RTX-4090",       "RTX-5090",
+                           "A6000",          "L40S",           "A100-PCIe-40",   "A800",           "H20",
+                           "H100-PCIe",      "H100-NVL",       "H800",           "GH200",          "B300",
+                           "GB200",          "GB300",          "MI250X",         "MI300X",         "MI325X",
+                           "MI355X",         "Gaudi2",         "Gaudi3",         "Ascend-910B",    "TPU-v4",
+                           "TPU-v5e",        "TPU-v5p",        "TPU-v6e",        "Trainium1",      "Trainium2"})
     REQUIRE(catalogue().gpu(name) != nullptr);
   for (const char* name :
        {"aws.p3.2xlarge", "aws.p3.16xlarge", "aws.p3dn.24xlarge", "aws.p4d.24xlarge", "aws.p4de.24xlarge",
@@ -77,8 +80,7 @@ TEST_CASE("a wrong catalogue is reported with its line") {
   CatalogueTexts texts = embedded_catalogue();
   std::string& text = texts.transports.text;
   const auto lines = std::count(text.begin(), text.end(), '\n');
-  text +=
-      "  - name: nvlink3\n    efficiency: 2\n    setup: 1 us\n    step: 1 us\n    ramp: 1 us\n    source: none\n";
+  text += "  - name: nvlink3\n    efficiency: 2\n    setup: 1 us\n    step: 1 us\n    ramp: 1 us\n    source: none\n";
   Diagnostics diagnostics;
   static_cast<void>(read_catalogue(texts, diagnostics));
   REQUIRE(diagnostics.all().size() == 1);

@@ -1,4 +1,5 @@
-// What differs from the plain decoder: parallel branches, windows, norms after branches, narrow tables, switches of the loss.
+// What differs from the plain decoder: parallel branches, windows, norms after branches, narrow tables, switches of the
+// loss.
 #include "tests/workloads/layers.hpp"
 
 namespace trainyard {
@@ -30,7 +31,8 @@ Architecture palm(Block block) {
   return a;
 }
 
-TEST_CASE("Branches behind one norm keep the input of the norm and its output once: 4h less, and one norm's weights less") {
+TEST_CASE(
+    "Branches behind one norm keep the input of the norm and its output once: 4h less, and one norm's weights less") {
   const OperatorContext context = context_of("megatron-core-2024");
   const LayerType in_turn = decoder_layer(palm(Block::sequential), context);
   const LayerType parallel = decoder_layer(palm(Block::parallel), context);

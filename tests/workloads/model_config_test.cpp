@@ -76,7 +76,8 @@ TEST_CASE("A window and its pattern are read") {
   const auto read = [](const std::string& name, const std::string& more) {
     Diagnostics diagnostics;
     return read_model_config("{\"architectures\": [\"" + name + R"("], "num_hidden_layers": 6, "hidden_size": 64,
-      "num_attention_heads": 4, "intermediate_size": 96, "vocab_size": 100, "max_position_embeddings": 8192)" + more + "}",
+      "num_attention_heads": 4, "intermediate_size": 96, "vocab_size": 100, "max_position_embeddings": 8192)" +
+                                 more + "}",
                              "config.json", diagnostics)
         .value();
   };

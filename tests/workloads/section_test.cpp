@@ -72,6 +72,17 @@ TEST_CASE("Each property can be set against its family") {
   CHECK(parameter_count(outcome.workload.modules.at(0)) == 2 * decoder + 64 + 2 * 128 * 64);
 }
 
+TEST_CASE("A window, its exception and words of a choice are checked") {
+  const std::string sizes = "{layers: 2, hidden: 64, heads: 4, vocabulary: 100, max_positions: 4096, ";
+  CHECK(outcome_of(with("", sizes + "window: 512, global_every: 2}")).error.empty());
+  CHECK(error_of(with("", sizes + "global_every: 2}")).find("global_every needs a window for the other layers") !=
+        std::string::npos);
+  CHECK(error_of(with("", sizes + "window: 0}")).find("window") != std::string::npos);
+  CHECK(error_of(with("", sizes + "block: paralel}")).find("did you mean \"parallel\"?") != std::string::npos);
+  CHECK(
+      outcome_of(with("", sizes + "block: parallel_two_norms, positions: alibi, norm: layer_no_bias}")).error.empty());
+}
+
 TEST_CASE("Switches override a preset's") {
   const Outcome outcome =
       outcome_of(with(", software: {preset: megatron-core-2024, dropout: true, attention: unfused, loss: eager}"));
