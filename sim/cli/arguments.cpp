@@ -38,10 +38,12 @@ constexpr std::array kVerbs{
     VerbInfo{Verb::schema, "schema", "the JSON Schema of scenario files, for editors",
              "  trainyard schema --out scenario.schema.json"},
     VerbInfo{Verb::init, "init", "print a commented scenario to start from",
-             "  trainyard init > first.yaml && trainyard compare first.yaml"}};
+             "  trainyard init > first.yaml && trainyard compare first.yaml"},
+    VerbInfo{Verb::collective, "collective", "time collectives on a scenario's cluster, as nccl-tests prints them",
+             "  trainyard collective mixed.yaml --op all_reduce --gpus 16 --bytes 1MB..4GB"}};
 
 /// Reserved verbs (design.md §3): known by name, so that nobody takes them for a typing error.
-constexpr std::array kLaterVerbs{"sweep", "check", "validate", "collective", "import", "export", "calibrate", "merge"};
+constexpr std::array kLaterVerbs{"sweep", "check", "validate", "import", "export", "calibrate", "merge"};
 const std::vector<std::string> kCatalogues{"strategies", "gpus",      "instances", "models",
                                            "fabrics",    "schedules", "software"};
 
@@ -87,6 +89,24 @@ void add_simulation_options(CLI::App& verb, Arguments& arguments, RawOptions& ra
   verb.add_flag("--quiet", arguments.quiet, "no progress bar");
 }
 
+void add_collective_options(CLI::App& verb, Arguments& arguments, RawOptions& raw) {
+  verb.add_option("SCENARIO", arguments.scenarios, "scenario file; only its cluster counts")->required()->expected(1)->type_name("");
+  verb.add_option("--op", arguments.operation,
+                  "all_reduce, reduce_scatter, all_gather, all_to_all, broadcast or send_recv")
+      ->type_name("OPERATION");
+  verb.add_option("--gpus", arguments.gpus, "how many of the cluster's first GPUs (default: all)")
+      ->check(CLI::Range(2, 10'000'000))
+      ->type_name("N");
+  verb.add_option("--bytes", arguments.bytes, "a size, or FIRST..LAST, doubling")->required()->type_name("SIZE");
+  verb.add_option("--algorithm", arguments.algorithm,
+                  "of an all-reduce: ring, tree, hierarchical or in_network (default: the fastest that the links have)")
+      ->type_name("NAME");
+  verb.add_option("--format", raw.format, "table, json or csv")
+      ->check(CLI::IsMember({"table", "json", "csv"}))
+      ->type_name("FORMAT");
+  add_output_options(verb, arguments);
+}
+
 void add_options(CLI::App& verb, const VerbInfo& info, Arguments& arguments, RawOptions& raw) {
   switch (info.verb) {
     case Verb::compare:
@@ -105,6 +125,8 @@ void add_options(CLI::App& verb, const VerbInfo& info, Arguments& arguments, Raw
           ->type_name("");
       verb.add_option("NAME", arguments.list_name, "everything about this one")->type_name("");
       return add_output_options(verb, arguments);
+    case Verb::collective:
+      return add_collective_options(verb, arguments, raw);
     case Verb::schema:
     case Verb::init:
       return add_output_options(verb, arguments);

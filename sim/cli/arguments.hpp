@@ -7,7 +7,7 @@
 
 namespace trainyard {
 
-enum class Verb { run, compare, explain, list, schema, init };
+enum class Verb { run, compare, explain, list, schema, init, collective };
 enum class Format { table, json, csv };
 enum class Colour { automatic, always, never };
 
@@ -22,6 +22,8 @@ struct Arguments {
   int jobs = 1;
   bool timings = false, quiet = false, symmetry = true, full_detail = false;
   std::string list_what, list_name;  ///< `list`
+  std::string operation = "all_reduce", bytes, algorithm = "automatic";  ///< `collective`
+  int gpus = 0;                                                          ///< `collective`
 };
 
 /// The program ends here: help and version go to standard output with status 0, a wrong word to standard error with 2.

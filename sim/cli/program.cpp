@@ -46,6 +46,8 @@ int carry_out(const Arguments& arguments, const WorkerNursery& nursery) {
       return print(arguments, list_text(arguments));
     case Verb::schema:
       return print(arguments, schema_text());
+    case Verb::collective:
+      return print(arguments, collective_text(arguments, nursery));
     case Verb::init:
       return print(arguments, starter_scenario());
   }
