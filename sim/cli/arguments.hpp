@@ -7,7 +7,7 @@
 
 namespace trainyard {
 
-enum class Verb { run, compare, explain, list, schema, init, collective };
+enum class Verb { run, compare, explain, list, schema, init, validate, check, collective };
 enum class Format { table, json, csv };
 enum class Colour { automatic, always, never };
 
@@ -24,6 +24,12 @@ struct Arguments {
   std::string list_what, list_name;  ///< `list`
   std::string operation = "all_reduce", bytes, algorithm = "automatic";  ///< `collective`
   int gpus = 0;                                                          ///< `collective`
+  std::string data, budget, gpu, source, convert, into;  ///< `validate`; `into` of `check --update` too
+  int worst = 0;
+  std::vector<std::string> baselines;  ///< `check`: baselines, with `update` scenarios
+  bool update = false;
+  double tolerance = 0.005;
+  std::string junit;
 };
 
 /// The program ends here: help and version go to standard output with status 0, a wrong word to standard error with 2.
