@@ -20,9 +20,9 @@ std::string model_of(const CsvRow& row, int layers) {
   return text + fmt::format(", max_positions: {}}}", row["seq_len"]);
 }
 
-/// A test whose name lacks `te` uses Megatron's own attention instead of Transformer Engine's.
+/// `mcore_tp..` in a name, for `mcore_te_tp..`: Megatron's own attention instead of Transformer Engine's.
 std::string software(const CsvRow& row) {
-  const char* attention = row.has("test_case", "_te_") ? "flash_2" : "fused_softmax";
+  const char* attention = row.has("test_case", "_mcore_tp") ? "fused_softmax" : "flash_2";
   const char* loss = row.has("test_case", "cross_entropy_loss_fusion") ? "vocab_parallel_fused" : "vocab_parallel";
   return fmt::format(
       "{{preset: megatron-core-2024, attention: {}, loss: {}, dropout: true, sequence_parallel: {}, "
