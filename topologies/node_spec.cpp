@@ -166,6 +166,7 @@ class SpecReader {
       spec_.nics = spec_.gpus;
     }
     if (spec_.nics > 0) spec_.nic = link_class(known_transport(transport_name()), rate, nic, spec_.name + ".nic");
+    spec_.nic.transport.family = transport_name();
   }
 
   [[nodiscard]] std::string transport_name() const {

@@ -16,8 +16,12 @@ Schema algorithm_schema(const char* what) {
 }
 
 AlgorithmTimes algorithm_times(const View& item) {
-  return {item["setup"].quantity<Seconds>(), item["step"].quantity<Seconds>(), item["ramp"].quantity<Seconds>(),
-          item["rate"].number(), static_cast<int>(item["from"].integer_or(2)), item["on_request"].boolean_or(false)};
+  return {item["setup"].quantity<Seconds>(),
+          item["step"].quantity<Seconds>(),
+          item["ramp"].quantity<Seconds>(),
+          item["rate"].number(),
+          static_cast<int>(item["from"].integer_or(2)),
+          item["on_request"].boolean_or(false)};
 }
 
 std::optional<AlgorithmTimes> algorithm_if_there(const View& item) {

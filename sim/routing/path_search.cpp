@@ -6,26 +6,45 @@
 
 namespace trainyard {
 
+namespace {
+
+/// Beyond so many NICs at one vertex, only those of the two ends are looked at.
+constexpr std::size_t kManyNics = 24;
+
+}  // namespace
+
+// A switch's own NICs come last among its links: there may be thousands, of which two nodes' matter.
 PathSearch::Graph PathSearch::graph_of(const Cluster& cluster) {
   std::vector<std::pair<std::size_t, std::size_t>> ends;
   std::vector<LinkIndex> indices;
   ends.reserve(cluster.links.size());
   indices.reserve(cluster.links.size());
-  for (std::size_t i = 0; i < cluster.links.size(); ++i) {
-    ends.emplace_back(index(cluster.links[i].from), index(cluster.links[i].to));
-    indices.push_back({static_cast<std::int32_t>(i)});
-  }
+  for (const bool with_nics : {false, true})
+    for (std::size_t i = 0; i < cluster.links.size(); ++i) {
+      const std::size_t from = index(cluster.links[i].from), to = index(cluster.links[i].to);
+      if ((nic_node_[from] >= 0 || nic_node_[to] >= 0) != with_nics) continue;
+      ends.emplace_back(from, to);
+      indices.push_back({static_cast<std::int32_t>(i)});
+    }
   return Graph(boost::edges_are_unsorted_multi_pass, ends.begin(), ends.end(), indices.begin(),
                cluster.vertices.size());
 }
 
 PathSearch::PathSearch(const Cluster& cluster)
     : cluster_(cluster),
-      graph_(graph_of(cluster)),
       passing_(cluster.vertices.size(), Passing::always),
       node_(cluster.vertices.size(), -1),
       nic_node_(cluster.vertices.size(), -1) {
-  for (const Device& device : cluster.devices) {
+  classify_vertices();
+  graph_ = graph_of(cluster);
+  count_plain_links();
+  ahead_.reached.resize(cluster.vertices.size());
+  behind_.reached.resize(cluster.vertices.size());
+  behind_.forward = false;
+}
+
+void PathSearch::classify_vertices() {
+  for (const Device& device : cluster_.devices) {
     node_[index(device.vertex)] = static_cast<std::int32_t>(device.node);
     if (device.kind == DeviceKind::nic) nic_node_[index(device.vertex)] = static_cast<std::int32_t>(device.node);
     Passing& passing = passing_[index(device.vertex)];
@@ -33,9 +52,19 @@ PathSearch::PathSearch(const Cluster& cluster)
     if (device.kind == DeviceKind::nic) passing = Passing::nic;
     if (device.kind == DeviceKind::cpu || device.kind == DeviceKind::storage) passing = Passing::never;
   }
-  ahead_.reached.resize(cluster.vertices.size());
-  behind_.reached.resize(cluster.vertices.size());
-  behind_.forward = false;
+  for (const Link& link : cluster_.links)
+    if (passing_[index(link.to)] == Passing::never && passing_[index(link.from)] == Passing::always)
+      passing_[index(link.from)] = Passing::bridge;
+}
+
+void PathSearch::count_plain_links() {
+  plain_out_.resize(cluster_.vertices.size());
+  plain_in_.resize(cluster_.vertices.size());
+  for (const Link& link : cluster_.links) {
+    if (nic_node_[index(link.from)] >= 0 || nic_node_[index(link.to)] >= 0) continue;
+    ++plain_out_[index(link.from)];
+    ++plain_in_[index(link.to)];
+  }
 }
 
 bool PathSearch::passes(std::int32_t vertex) const {
@@ -46,6 +75,8 @@ bool PathSearch::passes(std::int32_t vertex) const {
       return passage_.gpus;
     case Passing::nic:
       return passage_.nics;
+    case Passing::bridge:
+      return passage_.bridges;
     case Passing::never:
       return false;
   }
@@ -69,9 +100,46 @@ std::size_t PathSearch::work(const Side& side) const {
   for (std::int32_t v : side.frontier) {
     if (side.distance > 0 && !passes(v)) continue;
     const auto vertex = static_cast<std::size_t>(v);
-    edges += side.forward ? out_degree(vertex, graph_) : in_degree(vertex, graph_);
+    const std::size_t plain = side.forward ? plain_out_[vertex] : plain_in_[vertex];
+    const std::size_t all = side.forward ? out_degree(vertex, graph_) : in_degree(vertex, graph_);
+    edges += std::min(all, plain + kManyNics);
   }
   return edges;
+}
+
+/// NICs of both ends' nodes that hang on this vertex, found from the NICs, which have few links.
+template <class Follow>
+void PathSearch::nics_of_ends(const Side& side, std::size_t vertex, const Follow& follow) const {
+  for (std::size_t end = 0; end < 2; ++end) {
+    if (nodes_[end] < 0 || (end == 1 && nodes_[1] == nodes_[0])) continue;
+    for (DeviceId device : cluster_.nodes[static_cast<std::size_t>(nodes_[end])].devices) {
+      const std::size_t nic = index(cluster_.devices[index(device)].vertex);
+      if (nic_node_[nic] < 0) continue;
+      if (side.forward) {
+        for (auto [edge, last] = in_edges(nic, graph_); edge != last; ++edge)
+          if (source(*edge, graph_) == vertex) follow(graph_[*edge].link, nic);
+      } else {
+        for (auto [edge, last] = out_edges(nic, graph_); edge != last; ++edge)
+          if (target(*edge, graph_) == vertex) follow(graph_[*edge].link, nic);
+      }
+    }
+  }
+}
+
+template <class Follow>
+void PathSearch::neighbours(const Side& side, std::size_t vertex, const Follow& follow) const {
+  const std::size_t plain = side.forward ? plain_out_[vertex] : plain_in_[vertex];
+  const std::size_t all = side.forward ? out_degree(vertex, graph_) : in_degree(vertex, graph_);
+  const bool many = nic_node_[vertex] < 0 && all - plain > kManyNics;
+  std::size_t left = many ? plain : all;
+  if (side.forward) {
+    for (auto edge = out_edges(vertex, graph_).first; left > 0; ++edge, --left)
+      follow(graph_[*edge].link, target(*edge, graph_));
+  } else {
+    for (auto edge = in_edges(vertex, graph_).first; left > 0; ++edge, --left)
+      follow(graph_[*edge].link, source(*edge, graph_));
+  }
+  if (many) nics_of_ends(side, vertex, follow);
 }
 
 void PathSearch::reach(Side& side, std::int32_t vertex, std::int32_t link, double bottleneck) {
@@ -95,13 +163,7 @@ void PathSearch::expand(Side& side) {
       const double width = cluster_.links[static_cast<std::size_t>(link)].bandwidth.value;
       reach(side, static_cast<std::int32_t>(neighbour), link, std::min(so_far, width));
     };
-    if (side.forward) {
-      for (auto [edge, end] = out_edges(static_cast<std::size_t>(v), graph_); edge != end; ++edge)
-        follow(graph_[*edge].link, target(*edge, graph_));
-    } else {
-      for (auto [edge, end] = in_edges(static_cast<std::size_t>(v), graph_); edge != end; ++edge)
-        follow(graph_[*edge].link, source(*edge, graph_));
-    }
+    neighbours(side, static_cast<std::size_t>(v), follow);
   }
   std::swap(side.frontier, side.next);
   ++side.distance;
@@ -153,6 +215,11 @@ std::optional<std::vector<LinkId>> PathSearch::find(VertexId from, VertexId to, 
     if (middle >= 0) return path_through(middle);
   }
   return std::nullopt;
+}
+
+bool PathSearch::by_nic(const std::vector<LinkId>& way) const {
+  return std::any_of(way.begin(), way.end(),
+                     [&](LinkId link) { return nic_node_[index(cluster_.links[index(link)].to)] >= 0; });
 }
 
 std::vector<LinkId> PathSearch::between(VertexId from, VertexId to) const {

@@ -14,8 +14,9 @@ namespace trainyard {
 
 /// What is allowed between two ends.
 struct Passage {
-  bool gpus = false;  ///< GPUs may hand traffic on
-  bool nics = true;   ///< NICs may hand traffic on
+  bool gpus = false;    ///< GPUs may hand traffic on
+  bool nics = true;     ///< NICs may hand traffic on
+  bool bridges = true;  ///< so may host bridges: vertices without a device that lead straight to a host
 };
 
 /// The graph of a cluster's vertices, and one search on it at a time.
@@ -28,6 +29,9 @@ class PathSearch {
   /// the middle).
   [[nodiscard]] std::optional<std::vector<LinkId>> find(VertexId from, VertexId to, Passage passage);
 
+  /// Whether a way crosses a NIC.
+  [[nodiscard]] bool by_nic(const std::vector<LinkId>& way) const;
+
   /// Links that lead straight from one vertex to another, by id.
   [[nodiscard]] std::vector<LinkId> between(VertexId from, VertexId to) const;
 
@@ -37,7 +41,7 @@ class PathSearch {
   };
   using Graph = boost::compressed_sparse_row_graph<boost::bidirectionalS, boost::no_property, LinkIndex>;
 
-  enum class Passing : std::uint8_t { always, gpu, nic, never };
+  enum class Passing : std::uint8_t { always, gpu, nic, bridge, never };
 
   /// How a vertex was reached from one end.
   struct Reached {
@@ -56,10 +60,16 @@ class PathSearch {
     std::int32_t distance = 0;
   };
 
-  [[nodiscard]] static Graph graph_of(const Cluster& cluster);
+  [[nodiscard]] Graph graph_of(const Cluster& cluster);
+  void classify_vertices();
+  void count_plain_links();
   [[nodiscard]] bool passes(std::int32_t vertex) const;
   [[nodiscard]] std::size_t work(const Side& side) const;
   [[nodiscard]] bool strange_nic(std::size_t vertex) const;
+  template <class Follow>
+  void neighbours(const Side& side, std::size_t vertex, const Follow& follow) const;
+  template <class Follow>
+  void nics_of_ends(const Side& side, std::size_t vertex, const Follow& follow) const;
   void start(Side& side, VertexId at);
   void expand(Side& side);
   void reach(Side& side, std::int32_t vertex, std::int32_t link, double bottleneck);
@@ -67,11 +77,12 @@ class PathSearch {
   [[nodiscard]] std::vector<LinkId> path_through(std::int32_t middle) const;
 
   const Cluster& cluster_;
-  Graph graph_;
-  std::vector<Passing> passing_;         ///< [vertex]
-  std::vector<std::int32_t> node_;       ///< [vertex]: of the device there, or -1
-  std::vector<std::int32_t> nic_node_;   ///< [vertex]: the same for NICs only
-  std::array<std::int32_t, 2> nodes_{};  ///< of both ends of this search
+  std::vector<Passing> passing_;                     ///< [vertex]
+  std::vector<std::int32_t> node_;                   ///< [vertex]: of the device there, or -1
+  std::vector<std::int32_t> nic_node_;               ///< [vertex]: the same for NICs only
+  Graph graph_;                                      ///< of every vertex, links to and from NICs come last
+  std::vector<std::uint32_t> plain_out_, plain_in_;  ///< [vertex]: links that come before those
+  std::array<std::int32_t, 2> nodes_{};              ///< of both ends of this search
   Side ahead_, behind_;
   Passage passage_;
   std::uint32_t search_ = 0;
