@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "sim/cli/import_verb.hpp"
 #include "sim/config/schema.hpp"
 
 namespace trainyard {
@@ -32,7 +33,7 @@ constexpr std::array kVerbs{
              "megatron,autohet\n"
              "  trainyard compare mixed.yaml --format json | jq '.results[0].tokens_per_s'"},
     VerbInfo{Verb::explain, "explain", "what scenarios resolve to: devices, links, prices, layers, FLOPs, switches",
-             "  trainyard explain mixed.yaml"},
+             "  trainyard explain mixed.yaml\n  trainyard explain mixed.yaml --topology --dot mixed.dot"},
     VerbInfo{Verb::list, "list", "what the catalogues hold",
              "  trainyard list gpus\n  trainyard list gpus A100-SXM4-80GB"},
     VerbInfo{Verb::schema, "schema", "the JSON Schema of scenario files, for editors",
@@ -45,10 +46,13 @@ constexpr std::array kVerbs{
              "  trainyard check baselines/*.json --junit check.xml\n"
              "  trainyard check --update mixed.yaml --into baselines"},
     VerbInfo{Verb::collective, "collective", "time collectives on a scenario's cluster, as nccl-tests prints them",
-             "  trainyard collective mixed.yaml --op all_reduce --gpus 16 --bytes 1MB..4GB"}};
+             "  trainyard collective mixed.yaml --op all_reduce --gpus 16 --bytes 1MB..4GB"},
+    VerbInfo{Verb::import, "import", "make scenario YAML of other programs' files",
+             "  trainyard import nccl-topology topo.xml\n  nvidia-smi topo -m > topo.txt && trainyard import "
+             "nvidia-smi-topo topo.txt --out node.yaml"}};
 
 /// Reserved verbs (design.md §3): known by name, so that nobody takes them for a typing error.
-constexpr std::array kLaterVerbs{"sweep", "import", "export", "calibrate", "merge"};
+constexpr std::array kLaterVerbs{"sweep", "export", "calibrate", "merge"};
 const std::vector<std::string> kCatalogues{"strategies", "gpus",      "instances", "models",
                                            "fabrics",    "schedules", "software"};
 
@@ -170,6 +174,15 @@ void add_options(CLI::App& verb, const VerbInfo& info, Arguments& arguments, Raw
       return add_simulation_options(verb, arguments, raw);
     case Verb::explain:
       verb.add_option("SCENARIO", arguments.scenarios, "scenario files")->required()->type_name("");
+      verb.add_flag("--topology", arguments.topology, "only the network: links, tiers, oversubscription, bisection");
+      verb.add_option("--dot", arguments.dot, "write the network of the first variant for Graphviz to FILE")
+          ->type_name("FILE");
+      return add_output_options(verb, arguments);
+    case Verb::import:
+      verb.add_option("KIND", arguments.import_kind, fmt::format("{}", fmt::join(import_kinds(), ", ")))
+          ->required()
+          ->type_name("");
+      verb.add_option("FILE", arguments.import_file, "what to read")->required()->type_name("");
       return add_output_options(verb, arguments);
     case Verb::list:
       verb.add_option("WHAT", arguments.list_what, fmt::format("{}", fmt::join(kCatalogues, ", ")))

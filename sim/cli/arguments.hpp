@@ -7,7 +7,7 @@
 
 namespace trainyard {
 
-enum class Verb { run, compare, explain, list, schema, init, validate, check, collective };
+enum class Verb { run, compare, explain, list, schema, init, validate, check, collective, import };
 enum class Format { table, json, csv };
 enum class Colour { automatic, always, never };
 
@@ -30,6 +30,9 @@ struct Arguments {
   bool update = false;
   double tolerance = 0.005;
   std::string junit;
+  std::string import_kind, import_file;  ///< `import`
+  bool topology = false;                 ///< `explain`
+  std::string dot;                       ///< `explain`: FILE for Graphviz
 };
 
 /// The program ends here: help and version go to standard output with status 0, a wrong word to standard error with 2.

@@ -6,6 +6,7 @@
 #include "sim/cli/check_verb.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/exit_status.hpp"
+#include "sim/cli/import_verb.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/validate_verb.hpp"
 #include "sim/planning/registry.hpp"
@@ -52,6 +53,8 @@ int carry_out(const Arguments& arguments, const WorkerNursery& nursery) {
       return validate(arguments, nursery);
     case Verb::check:
       return check_baselines(arguments, nursery);
+    case Verb::import:
+      return print(arguments, import_text(arguments));
     case Verb::collective:
       return print(arguments, collective_text(arguments, nursery));
     case Verb::init:

@@ -60,7 +60,9 @@ class SystemReader {
       if (several) link(at, "cpu", {kSocketLink, "host"});
       for (const pugi::xml_node& pci : cpu.children("pci")) attach(pci, at, 1e15, 0);
     }
-    if (gpus_.empty()) return ImportProblem{fmt::format("no GPU is in it, only {} NICs: nothing to place", node_.nics)};
+    if (gpus_.empty())
+      return ImportProblem{
+          fmt::format("names no GPU: {} NICs and {} PCI devices of unknown class", node_.nics, unknown_)};
     add_nvlinks();
     if (node_.links.size() > kMostLinks) return ImportProblem{"more than 100000 links"};
     finish();
@@ -81,7 +83,10 @@ class SystemReader {
     if (pci.child("nic") || has_class(pci, {"0x0207", "0x0200"})) return add_nic(pci, parent, rate);
     const auto below = pci.children("pci");
     const auto count = std::distance(below.begin(), below.end());
-    if (count == 0) return;
+    if (count == 0) {
+      ++unknown_;
+      return;
+    }
     const std::string at = count == 1 ? parent : fmt::format("switch{}", switches_++);
     if (count > 1) link(at, parent, rate);
     for (const pugi::xml_node& child : below) attach(child, at, count == 1 ? rate.bytes_per_s : 1e15, depth + 1);
@@ -161,7 +166,7 @@ class SystemReader {
   NodeImport node_;
   std::vector<pugi::xml_node> gpus_;
   std::map<std::string, std::size_t> busids_;
-  int switches_ = 0;
+  int switches_ = 0, unknown_ = 0;
   bool found_nvlink_ = false, unlike_nics_ = false;
 };
 
