@@ -11,23 +11,26 @@ namespace {
 /// Beyond so many NICs at one vertex, only those of the two ends are looked at.
 constexpr std::size_t kManyNics = 24;
 
+template <class Graph>
+std::size_t degree(bool forward, std::size_t vertex, const Graph& graph) {
+  return forward ? out_degree(vertex, graph) : in_degree(vertex, graph);
+}
+
 }  // namespace
 
-// A switch's own NICs come last among its links: there may be thousands, of which two nodes' matter.
-PathSearch::Graph PathSearch::graph_of(const Cluster& cluster) {
+PathSearch::Graph PathSearch::graph_of(bool with_nics) const {
   std::vector<std::pair<std::size_t, std::size_t>> ends;
   std::vector<LinkIndex> indices;
-  ends.reserve(cluster.links.size());
-  indices.reserve(cluster.links.size());
-  for (const bool with_nics : {false, true})
-    for (std::size_t i = 0; i < cluster.links.size(); ++i) {
-      const std::size_t from = index(cluster.links[i].from), to = index(cluster.links[i].to);
-      if ((nic_node_[from] >= 0 || nic_node_[to] >= 0) != with_nics) continue;
-      ends.emplace_back(from, to);
-      indices.push_back({static_cast<std::int32_t>(i)});
-    }
+  ends.reserve(cluster_.links.size());
+  indices.reserve(cluster_.links.size());
+  for (std::size_t i = 0; i < cluster_.links.size(); ++i) {
+    const std::size_t from = index(cluster_.links[i].from), to = index(cluster_.links[i].to);
+    if (!with_nics && (nic_node_[from] >= 0 || nic_node_[to] >= 0)) continue;
+    ends.emplace_back(from, to);
+    indices.push_back({static_cast<std::int32_t>(i)});
+  }
   return Graph(boost::edges_are_unsorted_multi_pass, ends.begin(), ends.end(), indices.begin(),
-               cluster.vertices.size());
+               cluster_.vertices.size());
 }
 
 PathSearch::PathSearch(const Cluster& cluster)
@@ -36,8 +39,8 @@ PathSearch::PathSearch(const Cluster& cluster)
       node_(cluster.vertices.size(), -1),
       nic_node_(cluster.vertices.size(), -1) {
   classify_vertices();
-  graph_ = graph_of(cluster);
-  count_plain_links();
+  graph_ = graph_of(true);
+  plain_ = graph_of(false);
   ahead_.reached.resize(cluster.vertices.size());
   behind_.reached.resize(cluster.vertices.size());
   behind_.forward = false;
@@ -55,16 +58,6 @@ void PathSearch::classify_vertices() {
   for (const Link& link : cluster_.links)
     if (passing_[index(link.to)] == Passing::never && passing_[index(link.from)] == Passing::always)
       passing_[index(link.from)] = Passing::bridge;
-}
-
-void PathSearch::count_plain_links() {
-  plain_out_.resize(cluster_.vertices.size());
-  plain_in_.resize(cluster_.vertices.size());
-  for (const Link& link : cluster_.links) {
-    if (nic_node_[index(link.from)] >= 0 || nic_node_[index(link.to)] >= 0) continue;
-    ++plain_out_[index(link.from)];
-    ++plain_in_[index(link.to)];
-  }
 }
 
 bool PathSearch::passes(std::int32_t vertex) const {
@@ -95,14 +88,16 @@ void PathSearch::start(Side& side, VertexId at) {
   side.reached[index(at)] = {search_, 0, -1, std::numeric_limits<double>::infinity()};
 }
 
+bool PathSearch::many_nics(const Side& side, std::size_t vertex) const {
+  return degree(side.forward, vertex, graph_) > degree(side.forward, vertex, plain_) + kManyNics;
+}
+
 std::size_t PathSearch::work(const Side& side) const {
   std::size_t edges = 0;
   for (std::int32_t v : side.frontier) {
     if (side.distance > 0 && !passes(v)) continue;
     const auto vertex = static_cast<std::size_t>(v);
-    const std::size_t plain = side.forward ? plain_out_[vertex] : plain_in_[vertex];
-    const std::size_t all = side.forward ? out_degree(vertex, graph_) : in_degree(vertex, graph_);
-    edges += std::min(all, plain + kManyNics);
+    edges += degree(side.forward, vertex, many_nics(side, vertex) ? plain_ : graph_);
   }
   return edges;
 }
@@ -128,16 +123,14 @@ void PathSearch::nics_of_ends(const Side& side, std::size_t vertex, const Follow
 
 template <class Follow>
 void PathSearch::neighbours(const Side& side, std::size_t vertex, const Follow& follow) const {
-  const std::size_t plain = side.forward ? plain_out_[vertex] : plain_in_[vertex];
-  const std::size_t all = side.forward ? out_degree(vertex, graph_) : in_degree(vertex, graph_);
-  const bool many = nic_node_[vertex] < 0 && all - plain > kManyNics;
-  std::size_t left = many ? plain : all;
+  const bool many = many_nics(side, vertex);
+  const Graph& graph = many ? plain_ : graph_;
   if (side.forward) {
-    for (auto edge = out_edges(vertex, graph_).first; left > 0; ++edge, --left)
-      follow(graph_[*edge].link, target(*edge, graph_));
+    for (auto [edge, end] = out_edges(vertex, graph); edge != end; ++edge)
+      follow(graph[*edge].link, target(*edge, graph));
   } else {
-    for (auto edge = in_edges(vertex, graph_).first; left > 0; ++edge, --left)
-      follow(graph_[*edge].link, source(*edge, graph_));
+    for (auto [edge, end] = in_edges(vertex, graph); edge != end; ++edge)
+      follow(graph[*edge].link, source(*edge, graph));
   }
   if (many) nics_of_ends(side, vertex, follow);
 }
@@ -213,6 +206,26 @@ std::optional<std::vector<LinkId>> PathSearch::find(VertexId from, VertexId to, 
     expand(grown);
     const std::int32_t middle = meeting(grown, go_ahead ? behind_ : ahead_);
     if (middle >= 0) return path_through(middle);
+  }
+  return std::nullopt;
+}
+
+std::optional<VertexId> PathSearch::nearest_nic(VertexId gpu) {
+  ++search_;
+  passage_ = {.gpus = false, .nics = false, .bridges = true};
+  nodes_ = {node_[index(gpu)], node_[index(gpu)]};
+  start(ahead_, gpu);
+  while (!ahead_.frontier.empty()) {
+    expand(ahead_);
+    std::int32_t best = -1;
+    double width = -1;
+    for (std::int32_t v : ahead_.frontier) {
+      const double here = ahead_.reached[static_cast<std::size_t>(v)].bottleneck;
+      if (nic_node_[static_cast<std::size_t>(v)] < 0 || here < width || (here == width && v > best)) continue;
+      best = v;
+      width = here;
+    }
+    if (best >= 0) return VertexId{best};
   }
   return std::nullopt;
 }

@@ -29,6 +29,9 @@ class PathSearch {
   /// the middle).
   [[nodiscard]] std::optional<std::vector<LinkId>> find(VertexId from, VertexId to, Passage passage);
 
+  /// The nearest NIC of a GPU's own node, ties to the wider way, then to the lower vertex; nothing if none is reached.
+  [[nodiscard]] std::optional<VertexId> nearest_nic(VertexId gpu);
+
   /// Whether a way crosses a NIC.
   [[nodiscard]] bool by_nic(const std::vector<LinkId>& way) const;
 
@@ -60,9 +63,9 @@ class PathSearch {
     std::int32_t distance = 0;
   };
 
-  [[nodiscard]] Graph graph_of(const Cluster& cluster);
+  [[nodiscard]] Graph graph_of(bool with_nics) const;
   void classify_vertices();
-  void count_plain_links();
+  [[nodiscard]] bool many_nics(const Side& side, std::size_t vertex) const;
   [[nodiscard]] bool passes(std::int32_t vertex) const;
   [[nodiscard]] std::size_t work(const Side& side) const;
   [[nodiscard]] bool strange_nic(std::size_t vertex) const;
@@ -77,12 +80,12 @@ class PathSearch {
   [[nodiscard]] std::vector<LinkId> path_through(std::int32_t middle) const;
 
   const Cluster& cluster_;
-  std::vector<Passing> passing_;                     ///< [vertex]
-  std::vector<std::int32_t> node_;                   ///< [vertex]: of the device there, or -1
-  std::vector<std::int32_t> nic_node_;               ///< [vertex]: the same for NICs only
-  Graph graph_;                                      ///< of every vertex, links to and from NICs come last
-  std::vector<std::uint32_t> plain_out_, plain_in_;  ///< [vertex]: links that come before those
-  std::array<std::int32_t, 2> nodes_{};              ///< of both ends of this search
+  std::vector<Passing> passing_;        ///< [vertex]
+  std::vector<std::int32_t> node_;      ///< [vertex]: of the device there, or -1
+  std::vector<std::int32_t> nic_node_;  ///< [vertex]: the same for NICs only
+  Graph graph_;
+  Graph plain_;                          ///< without the links to and from NICs
+  std::array<std::int32_t, 2> nodes_{};  ///< of both ends of this search
   Side ahead_, behind_;
   Passage passage_;
   std::uint32_t search_ = 0;

@@ -42,11 +42,6 @@ Passage passage_between(const Device& from, const Device& to) {
   return {.gpus = same_node && gpus, .nics = !same_node, .bridges = same_node || !(gpus || nics)};
 }
 
-bool nearer(const Route& way, const Route& than) {
-  return way.links.size() < than.links.size() ||
-         (way.links.size() == than.links.size() && way.bottleneck > than.bottleneck);
-}
-
 std::uint64_t pair_key(DeviceId from, DeviceId to) {
   return (std::uint64_t{index(from)} << 32U) | std::uint64_t{index(to)};
 }
@@ -127,24 +122,17 @@ std::vector<LinkId> Router::direct_links(DeviceId from, DeviceId to) const {
   return state_->search.between(devices[index(from)].vertex, devices[index(to)].vertex);
 }
 
-// Nearest, ties to the wider way, then to the first.
 DeviceId Router::nic_of(DeviceId gpu) const {
   if (const auto known = state_->nic_of.find(static_cast<std::int32_t>(gpu)); known != state_->nic_of.end())
     return known->second;
   const Cluster& cluster = state_->cluster;
-  const Route* best_way = nullptr;
-  DeviceId best{};
-  for (DeviceId nic : cluster.nodes[index(cluster.devices[index(gpu)].node)].devices) {
-    if (cluster.devices[index(nic)].kind != DeviceKind::nic) continue;
-    const Route* way = find_route(gpu, nic);
-    if (way == nullptr || (best_way != nullptr && !nearer(*way, *best_way))) continue;
-    best_way = way;
-    best = nic;
-  }
-  if (best_way == nullptr)
-    throw UserError(cluster.devices[index(gpu)].name + " has no NIC: no path from its node to another");
-  state_->nic_of.emplace(static_cast<std::int32_t>(gpu), best);
-  return best;
+  const Device& device = cluster.devices[index(gpu)];
+  const auto vertex = state_->search.nearest_nic(device.vertex);
+  if (!vertex) throw UserError(device.name + " has no NIC: no path from its node to another");
+  const auto& own = cluster.nodes[index(device.node)].devices;
+  const auto nic =
+      std::find_if(own.begin(), own.end(), [&](DeviceId d) { return cluster.devices[index(d)].vertex == *vertex; });
+  return state_->nic_of.emplace(static_cast<std::int32_t>(gpu), *nic).first->second;
 }
 
 }  // namespace trainyard

@@ -67,6 +67,21 @@ TEST_CASE("rails: NIC i of every node at rail i, up-links of a rail's NICs / ove
                                                     "fabric.unit1.rail4", "a.2.nic4", "a.2.pcie4", "a.2.4"});
 }
 
+TEST_CASE("switches with hundreds of NICs: ways up and across, between every two places") {
+  for (const char* fabric : {"kind: fat_tree, leaf: 32", "kind: rail, leaf: 32", "kind: dragonfly, leaf: 8, group: 4",
+                             "kind: rail", "kind: star", "kind: rail_only"}) {
+    INFO(fabric);
+    const Cluster c = build(eights(96, fabric));
+    const Router router(c);
+    const std::size_t expected = std::string(fabric).find("leaf: 32") != std::string::npos ? 8 : 6;
+    REQUIRE(router.route(device_named(c, "a.3.5"), device_named(c, "a.70.5")).links.size() >= expected);
+    REQUIRE(router.route(device_named(c, "a.3.5"), device_named(c, "a.70.5")).links.size() <= 9);
+    REQUIRE(router.route(device_named(c, "a.95.0"), device_named(c, "a.0.7")).links.size() <= 9);
+    REQUIRE(router.route(device_named(c, "a.3.5"), device_named(c, "a.4.5")).links.size() == 6);
+    REQUIRE(router.rings(c.gpus()).rings == 8);
+  }
+}
+
 TEST_CASE("a group of one GPU a node stays on its rail") {
   const Cluster c = build(eights(4, "kind: rail"));
   const RingUse use = Router(c).rings(
