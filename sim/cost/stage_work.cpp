@@ -107,11 +107,7 @@ StageWork stage_work(const Cell& cell, const StageRole& role, const Module& modu
     work.layers.back().layer = id;
     work.recomputed += recomputed[type];
   }
-  if (scatters(role, workload)) {
-    const Bytes whole = activation_bytes(role, module, workload);
-    if (role.position > 0) work.forward_receive.push_back(timer.gather(whole));
-    if (role.position + 1 < role.stages) work.backward_receive.push_back(timer.gather(whole));
-  }
+  if (scatters(role, workload)) work.receive.push_back(timer.gather(activation_bytes(role, module, workload)));
   return work;
 }
 
