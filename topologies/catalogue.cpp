@@ -4,8 +4,12 @@
 
 namespace trainyard {
 
+std::string_view topologies_gpu_fits();
 std::string_view topologies_gpus();
+std::string_view topologies_gpus_workstation();
+std::string_view topologies_gpus_other();
 std::string_view topologies_instances();
+std::string_view topologies_instances_gcp_azure();
 std::string_view topologies_transports();
 
 namespace {
@@ -62,7 +66,15 @@ std::vector<std::string> Catalogue::gpu_names() const { return all_names(gpus); 
 std::vector<std::string> Catalogue::instance_names() const { return all_names(instances); }
 
 CatalogueTexts embedded_catalogue() {
-  return {std::string(topologies_gpus()), std::string(topologies_instances()), std::string(topologies_transports())};
+  const auto file = [](const char* name, std::string_view text) {
+    return CatalogueFile{std::string("topologies/") + name, std::string(text)};
+  };
+  return {{file("gpus.yaml", topologies_gpus()), file("gpus_workstation.yaml", topologies_gpus_workstation()),
+           file("gpus_other.yaml", topologies_gpus_other())},
+          {file("instances.yaml", topologies_instances()),
+           file("instances_gcp_azure.yaml", topologies_instances_gcp_azure())},
+          file("gpu_fits.yaml", topologies_gpu_fits()),
+          file("transports.yaml", topologies_transports())};
 }
 
 const Catalogue& catalogue() {

@@ -45,6 +45,7 @@ struct GpuEntry {
   std::string pcie;  ///< transport of its slot
   HostEntry host;    ///< default: cores and memory for each GPU, dram for each socket
   std::string fit;
+  std::string confidence;  ///< of the facts: found, partly found, recalled
   std::string source;
   /// The inside that nodes of so many have unless they say otherwise.
   [[nodiscard]] std::string default_inside(int gpus) const;
@@ -56,6 +57,7 @@ struct GpuEntry {
 struct PriceEntry {
   DollarsPerSecond price{};
   std::string source;
+  std::string date = {};  ///< when it held, e.g. "2025"; "": the scenario's
 };
 
 struct InstanceEntry {
@@ -87,14 +89,19 @@ struct Catalogue {
   [[nodiscard]] std::vector<std::string> instance_names() const;  ///< with aliases
 };
 
-/// The three files' text, as compiled in or, in tests, otherwise.
+/// One catalogue file: its path from the repository's root, for messages, and its text.
+struct CatalogueFile {
+  std::string path, text;
+};
+/// The files as compiled in or, in tests, otherwise. A name may stand once in all files of a kind.
 struct CatalogueTexts {
-  std::string gpus, instances, transports;
+  std::vector<CatalogueFile> gpus, instances;
+  CatalogueFile fits, transports;
 };
 [[nodiscard]] CatalogueTexts embedded_catalogue();
 
-/// Mistakes (a wrong type, an unknown key, a reference to nothing, a name taken twice) go to `diagnostics` with file
-/// and line.
+/// Mistakes (a wrong type, an unknown key, a reference to nothing, a name or alias taken twice) go to `diagnostics`
+/// with file and line.
 [[nodiscard]] Catalogue read_catalogue(const CatalogueTexts& texts, Diagnostics& diagnostics);
 
 /// The embedded catalogue, read at the first call. Throws UserError with every mistake's line if it is wrong.

@@ -6,9 +6,9 @@ namespace trainyard {
 namespace {
 
 /// Reads and checks one file; an empty value where it is wrong.
-ConfigValue checked(const std::string& text, const std::string& file, const Schema& schema, Diagnostics& diagnostics) {
+ConfigValue checked(const CatalogueFile& file, const Schema& schema, Diagnostics& diagnostics) {
   Diagnostics own;
-  ConfigValue root = read_yaml_text(text, file, own);
+  ConfigValue root = read_yaml_text(file.text, file.path, own);
   if (own.empty()) check(root, schema, own);
   for (const Diagnostic& mistake : own.all()) diagnostics.add(mistake.place, mistake.message);
   return own.empty() ? root : ConfigValue{};
@@ -45,12 +45,10 @@ void read_transports(const View& list, Catalogue& into, Diagnostics& diagnostics
   }
 }
 
-void read_gpus(const View& root, Catalogue& into, Diagnostics& diagnostics) {
-  Names names(diagnostics);
-  const View list = root["gpus"];
+void read_gpus(const View& list, const View& fits, Names& names, Catalogue& into, Diagnostics& diagnostics) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     const View item = list.at(i);
-    into.gpus.push_back(gpu_entry(item, root["fits"], diagnostics));
+    into.gpus.push_back(gpu_entry(item, fits, diagnostics));
     names.add(into.gpus.back(), item.place());
     refer(into.transport(item["pcie"].text()) != nullptr, "transport", item["pcie"], into.transport_names(),
           diagnostics);
@@ -59,8 +57,7 @@ void read_gpus(const View& root, Catalogue& into, Diagnostics& diagnostics) {
   }
 }
 
-void read_instances(const View& list, Catalogue& into, Diagnostics& diagnostics) {
-  Names names(diagnostics);
+void read_instances(const View& list, Names& names, Catalogue& into, Diagnostics& diagnostics) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     const View item = list.at(i);
     into.instances.push_back(instance_entry(item));
@@ -71,19 +68,26 @@ void read_instances(const View& list, Catalogue& into, Diagnostics& diagnostics)
   }
 }
 
+std::vector<ConfigValue> all_checked(const std::vector<CatalogueFile>& files, const Schema& schema,
+                                     Diagnostics& diagnostics) {
+  std::vector<ConfigValue> roots;
+  for (const CatalogueFile& file : files) roots.push_back(checked(file, schema, diagnostics));
+  return roots;
+}
+
 }  // namespace
 
 Catalogue read_catalogue(const CatalogueTexts& texts, Diagnostics& diagnostics) {
-  const ConfigValue transports =
-      checked(texts.transports, "topologies/transports.yaml", transport_file_schema(), diagnostics);
-  const ConfigValue gpus = checked(texts.gpus, "topologies/gpus.yaml", gpu_file_schema(), diagnostics);
-  const ConfigValue instances =
-      checked(texts.instances, "topologies/instances.yaml", instance_file_schema(), diagnostics);
+  const ConfigValue transports = checked(texts.transports, transport_file_schema(), diagnostics);
+  const ConfigValue fits = checked(texts.fits, fit_file_schema(), diagnostics);
+  const std::vector<ConfigValue> gpus = all_checked(texts.gpus, gpu_file_schema(), diagnostics);
+  const std::vector<ConfigValue> instances = all_checked(texts.instances, instance_file_schema(), diagnostics);
   Catalogue read;
   if (!diagnostics.empty()) return read;
   read_transports(View(transports)["transports"], read, diagnostics);
-  read_gpus(View(gpus), read, diagnostics);
-  read_instances(View(instances)["instances"], read, diagnostics);
+  Names gpu_names(diagnostics), instance_names(diagnostics);
+  for (const ConfigValue& file : gpus) read_gpus(View(file)["gpus"], View(fits)["fits"], gpu_names, read, diagnostics);
+  for (const ConfigValue& file : instances) read_instances(View(file)["instances"], instance_names, read, diagnostics);
   return read;
 }
 

@@ -11,13 +11,14 @@
 namespace trainyard {
 
 [[nodiscard]] Schema transport_file_schema();
+[[nodiscard]] Schema fit_file_schema();
 [[nodiscard]] Schema gpu_file_schema();
 [[nodiscard]] Schema instance_file_schema();
 /// cores, memory, dram, storage: the same in catalogues and scenarios.
 [[nodiscard]] Schema host_schema();
 
 [[nodiscard]] TransportEntry transport_entry(const View& item);
-/// `fits`: the list of that name in the same file. References to nothing go to `diagnostics`.
+/// `fits`: the list of gpu_fits.yaml. References to nothing go to `diagnostics`.
 [[nodiscard]] GpuEntry gpu_entry(const View& item, const View& fits, Diagnostics& diagnostics);
 [[nodiscard]] InstanceEntry instance_entry(const View& item);
 /// Keys that are absent keep their value in `host`.

@@ -37,23 +37,26 @@ std::string attention_text(const DeviceType& type) {
 CatalogueEntry listed(const GpuEntry& gpu) {
   const DeviceType& type = gpu.type;
   CatalogueEntry entry{type.name, gpu.aliases, {}, {}};
-  entry.summary = fmt::format("{} {}, {:.1f} GiB, fp16 {}, memory {}{}", type.vendor, type.generation,
-                              type.memory / Bytes(1073741824.0), to_text(type.peak.at(DataType::fp16)),
+  const DataType shown = type.peak.contains(DataType::fp16) ? DataType::fp16 : DataType::bf16;
+  entry.summary = fmt::format("{} {}, {:.1f} GiB, {} {}, memory {}{}", type.vendor, type.generation,
+                              type.memory / Bytes(1073741824.0), name(shown), to_text(type.peak.at(shown)),
                               to_text(type.memory_bandwidth), type.extrapolated ? ", extrapolated" : "");
   entry.details = fmt::format("peak: {}\nreserved: {:.1f} GiB\nmultiprocessors: {}\npower: {} W\n", peaks_text(type),
                               type.reserved / Bytes(1073741824.0), type.multiprocessors, type.power_watts);
   if (gpu.nvlink)
-    entry.details += fmt::format("nvlink: {}, {} a direction\n", gpu.nvlink->transport, to_text(gpu.nvlink->bandwidth));
+    entry.details +=
+        fmt::format("direct links: {}, {} a direction\n", gpu.nvlink->transport, to_text(gpu.nvlink->bandwidth));
   entry.details += fmt::format("inside by default (8 GPUs): {}\n", gpu.default_inside(8));
   entry.details += gemm_text(type) + attention_text(type);
-  entry.details +=
-      fmt::format("fit: {}{}\nsource: {}\n", gpu.fit, type.extrapolated ? " (another generation's)" : "", gpu.source);
+  entry.details += fmt::format("fit: {}{}\nfacts: {}\nsource: {}\n", gpu.fit,
+                               type.extrapolated ? " (another generation's)" : "", gpu.confidence, gpu.source);
   return entry;
 }
 
 std::string price_line(std::string_view market, const std::optional<PriceEntry>& price) {
   if (!price) return fmt::format("{}: unknown\n", market);
-  return fmt::format("{}: {:.2f} USD/h ({})\n", market, in_dollars_per_hour(price->price), price->source);
+  return fmt::format("{}: {:.2f} USD/h ({}; {})\n", market, in_dollars_per_hour(price->price), price->date,
+                     price->source);
 }
 
 CatalogueEntry listed(const InstanceEntry& instance) {
@@ -93,7 +96,10 @@ std::vector<CatalogueEntry> fabric_catalogue() {
 
 std::string topology_catalogue_text() {
   const CatalogueTexts texts = embedded_catalogue();
-  return texts.gpus + texts.instances + texts.transports;
+  std::string all = texts.fits.text + texts.transports.text;
+  for (const CatalogueFile& file : texts.gpus) all += file.text;
+  for (const CatalogueFile& file : texts.instances) all += file.text;
+  return all;
 }
 
 }  // namespace trainyard

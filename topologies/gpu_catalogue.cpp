@@ -6,7 +6,7 @@ using namespace schema;
 
 namespace {
 
-constexpr Bytes kReserved = Bytes(2.5 * 1024 * 1024 * 1024);  // see gpus.yaml
+constexpr Bytes kReserved = Bytes(2.5 * 1024 * 1024 * 1024);  // see gpu_fits.yaml
 constexpr double kMemoryEfficiency = 0.72;
 constexpr Seconds kKernelLaunch = Seconds(2e-6);
 
@@ -65,6 +65,7 @@ Schema gpu_schema() {
        required("power", number(above(0, 1e5), "watts of the board")), required("fit", text("name of a fit")),
        optional("extrapolated", boolean("the fit is another generation's"), "false"),
        optional("flash_attention", boolean("such kernels exist for it"), "true"), required("host", host_schema()),
+       required("confidence", choice({"found", "partly found", "recalled"}, "whether the facts were read somewhere")),
        required("source", text("where the numbers come from"))},
       "a GPU");
 }
@@ -80,8 +81,9 @@ AttentionCurve attention_curve(const View& v, double scale) {
 }
 
 FlopsPerSecond sixteen_bit_peak(const DeviceType& type) {
-  const auto found = type.peak.find(DataType::fp16);
-  return found == type.peak.end() ? FlopsPerSecond{} : found->second;
+  for (const DataType kind : {DataType::fp16, DataType::bf16})
+    if (const auto found = type.peak.find(kind); found != type.peak.end()) return found->second;
+  return {};
 }
 
 void apply_fit(const View& fit, bool flash_attention, DeviceType& type) {
@@ -122,11 +124,11 @@ DeviceType facts(const View& item) {
 
 }  // namespace
 
-Schema gpu_file_schema() {
-  return object({required("fits", list(fit_schema(), between(1, 1000), "fits")),
-                 required("gpus", list(gpu_schema(), between(1, 1000), "GPUs"))},
-                "GPUs");
+Schema fit_file_schema() {
+  return object({required("fits", list(fit_schema(), between(1, 1000), "fits"))}, "fits of generations");
 }
+
+Schema gpu_file_schema() { return object({required("gpus", list(gpu_schema(), between(1, 1000), "GPUs"))}, "GPUs"); }
 
 GpuEntry gpu_entry(const View& item, const View& fits, Diagnostics& diagnostics) {
   GpuEntry entry;
@@ -137,6 +139,7 @@ GpuEntry gpu_entry(const View& item, const View& fits, Diagnostics& diagnostics)
                                nvlink["link"].quantity_or(BytesPerSecond{})};
   entry.pcie = item["pcie"].text();
   entry.fit = item["fit"].text();
+  entry.confidence = item["confidence"].text();
   entry.source = item["source"].text();
   read_host(item["host"], entry.host);
   if (const View fit = fit_named(fits, entry.fit))

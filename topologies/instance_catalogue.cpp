@@ -8,7 +8,7 @@ namespace {
 
 std::optional<PriceEntry> price_entry(const View& item) {
   if (!item) return std::nullopt;
-  return PriceEntry{item["price"].quantity<DollarsPerSecond>(), item["source"].text()};
+  return PriceEntry{item["price"].quantity<DollarsPerSecond>(), item["source"].text(), item["date"].text()};
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ void read_host(const View& item, HostEntry& host) {
 
 Schema instance_file_schema() {
   const Schema price = object({required("price", quantity(Dimension::dollars_per_second, above(0, 10), "whole node")),
-                               required("source", text("where and when it was read"))},
+                               required("date", text("when it held")), required("source", text("where it was read"))},
                               "price");
   const Schema entry = object(
       {required("name", text("key")), optional("aliases", list(text("other name"), between(0, 20), "other names")),

@@ -22,7 +22,9 @@ class Checker {
     size("ffn", a_.ffn, kMaxWidth);
     size("vocabulary", a_.vocabulary, kMaxVocabulary);
     if (found_.empty()) heads();
-    if (a_.positions == Positions::learned && a_.max_positions < 1)
+    size("embedding_size", a_.embedding_size, kMaxWidth);
+    windows();
+    if (a_.position_table() && a_.max_positions < 1)
       add("max_positions", "learned positions need max_positions, the rows of their table");
     return std::move(found_);
   }
@@ -33,6 +35,12 @@ class Checker {
   void size(const char* key, double value, double highest) {
     if (!(value >= 1 && value <= highest) || value != std::floor(value))
       add(key, fmt::format("{} must be a whole number from 1 to {:.0f}, got {:g}", key, highest, value));
+  }
+
+  void windows() {
+    if (a_.window != std::floor(a_.window) || a_.window < 0)
+      add("window", fmt::format("window must be a whole number of tokens, got {:g}", a_.window));
+    if (a_.global_every != 0 && a_.window == 0) add("global_every", "global_every needs a window for the other layers");
   }
 
   void heads() {
@@ -73,6 +81,7 @@ void complete(Architecture& architecture) {
   if (architecture.kv_heads == 0) architecture.kv_heads = architecture.heads;
   if (architecture.head_size == 0 && architecture.heads > 0)
     architecture.head_size = architecture.hidden / architecture.heads;
+  if (architecture.embedding_size == 0) architecture.embedding_size = architecture.hidden;
   if (architecture.ffn == 0 && !architecture.gated) architecture.ffn = 4 * architecture.hidden;
 }
 
@@ -84,8 +93,27 @@ double padded_vocabulary(const Architecture& architecture) {
 
 std::string describe(const Architecture& a) {
   const std::string shared = a.kv_heads == a.heads ? "" : fmt::format(" ({:.0f} for K and V)", a.kv_heads);
-  return fmt::format("{:.0f} layers, hidden {}, {:.0f} heads{}, vocabulary {}", a.layers, grouped(a.hidden), a.heads,
-                     shared, grouped(a.vocabulary));
+  const std::string window = a.window == 0 ? "" : fmt::format(", window {}", grouped(a.window));
+  return fmt::format("{:.0f} layers, hidden {}, {:.0f} heads{}, vocabulary {}{}", a.layers, grouped(a.hidden), a.heads,
+                     shared, grouped(a.vocabulary), window);
+}
+
+std::string details_text(const Architecture& a) {
+  constexpr const char* kPositions[] = {"learned", "learned, as long as the sequences", "rotary", "ALiBi"};
+  constexpr const char* kNorms[] = {"LayerNorm", "LayerNorm without bias", "RMSNorm"};
+  constexpr const char* kBiases[] = {"none", "Q, K and V", "attention", "all"};
+  constexpr const char* kBlocks[] = {"attention, then MLP", "attention and MLP behind one norm, added together",
+                                     "attention and MLP behind a norm each, added together"};
+  std::string text = fmt::format("block: {}\nMLP: {}, {}\npositions: {}\nnorm: {}{}{}{}\nbiases: {}\nhead: {}\n",
+                                 kBlocks[static_cast<int>(a.block)], grouped(a.ffn), a.gated ? "gated" : "plain",
+                                 kPositions[static_cast<int>(a.positions)], kNorms[static_cast<int>(a.norm)],
+                                 a.qk_norm ? ", of Q and K too" : "", a.post_norms ? ", after branches too" : "",
+                                 a.embedding_norm ? ", of the embedding too" : "", kBiases[static_cast<int>(a.biases)],
+                                 a.tied ? "shares the embedding's table" : "a table of its own");
+  if (a.window > 0)
+    text += fmt::format("window: {} tokens{}\n", grouped(a.window),
+                        a.global_every > 0 ? fmt::format(", but in 1 layer of {:.0f}", a.global_every) : "");
+  return text;
 }
 
 std::string parameters_text(double parameters) {

@@ -6,8 +6,11 @@
 
 namespace trainyard {
 
-enum class Positions { learned, rotary };
-enum class Norm { layer, rms };
+/// `learned_to_length`: a table as long as the training sequences; `alibi`: a bias of the scores, without weights.
+enum class Positions { learned, learned_to_length, rotary, alibi };
+enum class Norm { layer, layer_no_bias, rms };
+/// Attention and then the MLP, or both on the same input (GPT-NeoX, PaLM) behind one norm or behind one each.
+enum class Block { sequential, parallel, parallel_two_norms };
 /// Which linear layers add a bias: none, only Q/K/V, the four attention matrices, or all.
 enum class Biases { none, qkv, attention, all };
 
@@ -15,15 +18,21 @@ enum class Biases { none, qkv, attention, all };
 struct Architecture {
   std::string family = "gpt";  ///< whose defaults were used: "gpt" or "llama"
   double layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_size = 0;
-  double ffn = 0;            ///< width of the MLP (of each half when gated)
-  double vocabulary = 0;     ///< tokens, unpadded
-  double max_positions = 0;  ///< rows of the table of learned positions; 0: none
-  bool gated = false;        ///< the MLP multiplies by a second projection (SwiGLU and alike)
-  bool tied = true;          ///< head and embedding share one table
-  bool qk_norm = false;      ///< each head of Q and K is normalised
+  double ffn = 0;             ///< width of the MLP (of each half when gated)
+  double vocabulary = 0;      ///< tokens, unpadded
+  double max_positions = 0;   ///< rows of the table of learned positions (learned_to_length: where no length is known)
+  double embedding_size = 0;  ///< width of the embedding table; completed to hidden. Else two products change the width
+  double window = 0;          ///< tokens that a local layer attends to; 0: all layers attend to everything
+  double global_every = 0;    ///< of so many layers the last one attends to everything; 0: none where `window` is set
+  bool gated = false;         ///< the MLP multiplies by a second projection (SwiGLU and alike)
+  bool tied = true;           ///< head and embedding share one table
+  bool qk_norm = false;       ///< each head of Q and K is normalised
+  bool post_norms = false;    ///< attention's and the MLP's output is normalised too, before it is added (Gemma 2, 3)
+  bool embedding_norm = false;  ///< the embedding is normalised (BLOOM)
   Positions positions = Positions::learned;
   Norm norm = Norm::layer;
   Biases biases = Biases::all;
+  Block block = Block::sequential;
   friend bool operator==(const Architecture&, const Architecture&) = default;
 
   /// Width of Q, and of attention's output: heads x head_size.
@@ -32,6 +41,10 @@ struct Architecture {
   [[nodiscard]] double qkv_width() const { return (heads + 2 * kv_heads) * head_size; }
   /// Width of Q and K together: what rotary positions and the norm of Q and K touch.
   [[nodiscard]] double query_key_width() const { return (heads + kv_heads) * head_size; }
+  /// Whether a table of positions is added to the embedding.
+  [[nodiscard]] bool position_table() const {
+    return positions == Positions::learned || positions == Positions::learned_to_length;
+  }
   /// Output width of the MLP's first product.
   [[nodiscard]] double mlp_up_width() const { return (gated ? 2 : 1) * ffn; }
 };
@@ -55,6 +68,9 @@ struct ArchitectureProblem {
 
 /// "32 layers, hidden 4,096, 32 heads (8 for K and V), vocabulary 128,256".
 [[nodiscard]] std::string describe(const Architecture& architecture);
+
+/// What describe() leaves out, a line each.
+[[nodiscard]] std::string details_text(const Architecture& architecture);
 
 /// "6.74 B", "355 M": a count of parameters for people.
 [[nodiscard]] std::string parameters_text(double parameters);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "sim/config/view.hpp"
 #include "sim/units/error.hpp"
@@ -27,10 +28,28 @@ ConfigValue read_catalogue(std::string_view text, const char* file, const Schema
 
 Schema models_schema() {
   std::vector<SchemaField> fields = architecture_fields();
+  fields.push_back(schema::optional("aliases", schema::list(schema::text("other name"), between(1, 9), "other names")));
   fields.push_back(schema::required("parameters", schema::number(above(0, 1e15), "published count")));
   fields.push_back(schema::required("rounding", schema::number(above(0, 1e15), "unit of its last digit")));
   fields.push_back(schema::required("source", schema::text("where the sizes were read")));
   return schema::mapping("model", schema::object(std::move(fields), "a model"), "models by name");
+}
+
+CatalogueModel read_model(const std::string& name, const View& entry, const Architecture& architecture) {
+  CatalogueModel model{name,         entry["source"].text(),       {},
+                       architecture, entry["parameters"].number(), entry["rounding"].number()};
+  for (std::size_t i = 0; i < entry["aliases"].size(); ++i) model.aliases.push_back(entry["aliases"].at(i).text());
+  return model;
+}
+
+/// A name that stands twice among names and aliases would hide an entry.
+void refuse_repeated_names(const std::vector<CatalogueModel>& models) {
+  std::set<std::string> seen;
+  for (const CatalogueModel& model : models) {
+    require(seen.insert(model.name).second, "models.yaml: the name " + model.name + " is taken already");
+    for (const std::string& alias : model.aliases)
+      require(seen.insert(alias).second, "models.yaml: the name " + alias + " is taken already");
+  }
 }
 
 std::vector<CatalogueModel> read_models() {
@@ -41,9 +60,9 @@ std::vector<CatalogueModel> read_models() {
     const View entry = View(root)[name];
     const std::optional<Architecture> architecture = read_architecture(entry, diagnostics);
     require(architecture.has_value(), diagnostics.text());
-    result.push_back(
-        {name, entry["source"].text(), *architecture, entry["parameters"].number(), entry["rounding"].number()});
+    result.push_back(read_model(name, entry, *architecture));
   }
+  refuse_repeated_names(result);
   return result;
 }
 
@@ -72,8 +91,9 @@ const std::vector<CatalogueModel>& catalogue_models() {
 
 const CatalogueModel* find_model(const std::string& name) {
   const auto& all = catalogue_models();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const CatalogueModel& model) { return model.name == name; });
+  const auto found = std::find_if(all.begin(), all.end(), [&](const CatalogueModel& model) {
+    return model.name == name || std::find(model.aliases.begin(), model.aliases.end(), name) != model.aliases.end();
+  });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -81,9 +101,9 @@ std::vector<ModelEntry> model_catalogue() {
   std::vector<ModelEntry> result;
   for (const CatalogueModel& model : catalogue_models()) {
     const double parameters = parameter_count(build_module(model.architecture, {}));
-    result.push_back({model.name,
+    result.push_back({model.name, model.aliases,
                       fmt::format("{}, {} parameters", describe(model.architecture), parameters_text(parameters)),
-                      model.source, parameters});
+                      details_text(model.architecture), model.source, parameters});
   }
   return result;
 }

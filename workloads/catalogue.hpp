@@ -14,6 +14,7 @@ namespace trainyard {
 /// A model of workloads/models.yaml.
 struct CatalogueModel {
   std::string name, source;
+  std::vector<std::string> aliases;  ///< other names of the same sizes
   Architecture architecture;
   double published_parameters = 0;
   double rounding = 0;  ///< unit of the last digit that was published
@@ -21,7 +22,7 @@ struct CatalogueModel {
 
 /// In file order; read once. A mistake in a catalogue file is an InternalError.
 [[nodiscard]] const std::vector<CatalogueModel>& catalogue_models();
-/// The entry of that name, or null.
+/// The entry of that name or alias, or null.
 [[nodiscard]] const CatalogueModel* find_model(const std::string& name);
 
 /// The switches as fields of an object, all optional.

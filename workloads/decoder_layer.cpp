@@ -1,4 +1,5 @@
 // One decoder layer: attention and MLP, each behind a norm and before a residual addition.
+#include <string_view>
 #include <utility>
 
 #include "workloads/operator_parts.hpp"
@@ -20,6 +21,8 @@ class DecoderLayer {
       fused_attention();
     attention_output();
     mlp();
+    if (a_.block == Block::parallel) join_branches("qkv", "mlp_up");
+    if (parallel()) join_branches("proj", "mlp_down");
     return std::move(layer_);
   }
 
@@ -30,10 +33,18 @@ class DecoderLayer {
     layer_.operators.push_back(std::move(op));
   }
 
+  [[nodiscard]] bool parallel() const { return a_.block != Block::sequential; }
+
+  void join_branches(std::string_view first, std::string_view second) {
+    for (Operator& op : layer_.operators) {
+      if (op.name == first) op.join = TensorJoin::first;
+      if (op.name == second) op.join = TensorJoin::second;
+    }
+  }
+
   void attention_inputs() {
     add(norm("attention_norm", a_, context_), TensorCut::sequence, TensorCut::sequence);
-    add(product("qkv", "attention", a_.hidden, a_.qkv_width(), a_.biases != Biases::none, context_), TensorCut::column,
-        TensorCut::sequence);
+    column_product(product("qkv", "attention", a_.hidden, a_.qkv_width(), a_.biases != Biases::none, context_), true);
     if (a_.qk_norm) query_key_norm();
     query_key_value();
   }
@@ -57,9 +68,17 @@ class DecoderLayer {
   void add_core(Operator op) {
     op.group = "core_attention";
     op.core_attention = true;
-    op.attention = {static_cast<int>(a_.heads), static_cast<int>(a_.kv_heads), static_cast<int>(a_.head_size), true};
+    op.attention = {static_cast<int>(a_.heads), static_cast<int>(a_.kv_heads), static_cast<int>(a_.head_size), true,
+                    a_.window};
     op.weight_type = context_.precision;
     add(std::move(op), TensorCut::heads, TensorCut::heads);
+  }
+
+  /// FLOPs for q² scores; with a window w < q only 2 q w - w² of them, which is q² at w = q.
+  [[nodiscard]] Cost<Flops> for_each_score(double flops) const {
+    const double w = a_.window;
+    if (w == 0 || context_.sequence_length <= w) return {Flops(0), Flops(0), Flops(flops)};
+    return {Flops(-flops * w * w), Flops(2 * flops * w), Flops(0)};
   }
 
   void fused_attention() {
@@ -67,8 +86,8 @@ class DecoderLayer {
     Operator op;
     op.name = "attention";
     op.kind = OperatorClass::attention;
-    op.forward_flops.per_token2 = Flops(4 * a_.query_width());
-    op.backward_flops.per_token2 = Flops(8 * a_.query_width());
+    op.forward_flops = for_each_score(4 * a_.query_width());
+    op.backward_flops = for_each_score(8 * a_.query_width());
     op.forward_bytes = per_token(e_ * (a_.qkv_width() + a_.query_width()) + log_sum_exp);
     op.backward_bytes = per_token(2 * e_ * (a_.qkv_width() + a_.query_width()) + log_sum_exp);
     op.output = per_token(e_ * a_.query_width());
@@ -90,8 +109,8 @@ class DecoderLayer {
     op.kind = OperatorClass::gemm;
     op.gemm_n = n;
     op.gemm_k = k;
-    op.forward_flops.per_token2 = Flops(2 * a_.query_width());
-    op.backward_flops.per_token2 = Flops(4 * a_.query_width());
+    op.forward_flops = for_each_score(2 * a_.query_width());
+    op.backward_flops = for_each_score(4 * a_.query_width());
     op.forward_bytes = {Bytes(0), Bytes(e_ * a_.query_key_width()), Bytes(e_ * a_.heads)};
     op.backward_bytes = {Bytes(0), Bytes(2 * e_ * a_.query_key_width()), Bytes(2 * e_ * a_.heads)};
     op.output = output;
@@ -114,7 +133,8 @@ class DecoderLayer {
     const bool bias = a_.biases == Biases::attention || a_.biases == Biases::all;
     add(product("proj", "attention", a_.query_width(), a_.hidden, bias, context_), TensorCut::row, TensorCut::heads);
     if (bias) row_bias_gradient("proj_bias_gradient", "attention");
-    residual("attention_residual", "attention");
+    if (a_.post_norms) add(norm("attention_post_norm", a_, context_), TensorCut::sequence, TensorCut::sequence);
+    if (!parallel()) residual("attention_residual", "attention");
   }
 
   void row_bias_gradient(const char* name, const char* group) {
@@ -124,18 +144,27 @@ class DecoderLayer {
 
   void residual(const char* name, const char* group) {
     Operator op = memory_bound(name, group, residual_traffic(a_, software_), a_.hidden, context_);
-    if (software_.dropout) op.saved = per_token(a_.hidden);
+    if (software_.dropout) op.saved = per_token(a_.hidden * (parallel() ? 2 : 1));
     add(std::move(op), TensorCut::sequence, TensorCut::sequence);
+  }
+
+  /// Of a column product. Branches of a parallel block behind one norm keep their common input once.
+  void column_product(Operator op, bool keeps_input) {
+    if (!keeps_input) op.saved = {};
+    const TensorCut kept = software_.keeps_gathered_input ? TensorCut::replicated : TensorCut::sequence;
+    add(std::move(op), TensorCut::column, kept);
   }
 
   void mlp() {
     const bool bias = a_.biases == Biases::all;
-    add(norm("mlp_norm", a_, context_), TensorCut::sequence, TensorCut::sequence);
-    add(product("mlp_up", "mlp", a_.hidden, a_.mlp_up_width(), bias, context_), TensorCut::column, TensorCut::sequence);
+    const bool own_norm = a_.block != Block::parallel;
+    if (own_norm) add(norm("mlp_norm", a_, context_), TensorCut::sequence, TensorCut::sequence);
+    column_product(product("mlp_up", "mlp", a_.hidden, a_.mlp_up_width(), bias, context_), own_norm);
     add(activation(), TensorCut::column, TensorCut::column);
     add(product("mlp_down", "mlp", a_.ffn, a_.hidden, bias, context_), TensorCut::row, TensorCut::column);
     if (bias) row_bias_gradient("mlp_down_bias_gradient", "mlp");
-    residual("mlp_residual", "mlp");
+    if (a_.post_norms) add(norm("mlp_post_norm", a_, context_), TensorCut::sequence, TensorCut::sequence);
+    residual(parallel() ? "residual" : "mlp_residual", "mlp");
   }
 
   /// An unfused gated activation keeps the activated half besides its input.

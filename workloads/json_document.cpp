@@ -116,6 +116,7 @@ bool JsonDocument::has(std::string_view key) const {
 }
 
 SourcePlace JsonDocument::place(std::string_view key) const {
+  if (!outer_.empty()) return place_at(file_, text_, key_offset(text_, outer_), fmt::format("{}.{}", outer_, key));
   return place_at(file_, text_, key_offset(text_, key), has(key) ? std::string(key) : "");
 }
 
@@ -133,6 +134,16 @@ bool JsonDocument::boolean(std::string_view key, bool fallback, Diagnostics& dia
   if (value.is_boolean()) return value.get<bool>();
   diagnostics.add(place(key), fmt::format("expected true or false, got {}", shown(value)));
   return fallback;
+}
+
+JsonDocument JsonDocument::object(std::string_view key, Diagnostics& diagnostics) const {
+  JsonDocument inner = *this;
+  inner.outer_ = key;
+  inner.root_ = has(key) ? *root_.find(key) : nlohmann::json::object();
+  if (inner.root_.is_object()) return inner;
+  diagnostics.add(place(key), fmt::format("expected an object, got {}", shown(inner.root_)));
+  inner.root_ = nlohmann::json::object();
+  return inner;
 }
 
 std::string JsonDocument::first_text(std::string_view key) const {

@@ -24,6 +24,8 @@ class JsonDocument {
   /// The value, or the fallback where absent. A value of another type goes to `diagnostics`.
   [[nodiscard]] double number(std::string_view key, double fallback, Diagnostics& diagnostics) const;
   [[nodiscard]] bool boolean(std::string_view key, bool fallback, Diagnostics& diagnostics) const;
+  /// The object under the key, to be read alike; empty where absent. Its mistakes are shown at the key.
+  [[nodiscard]] JsonDocument object(std::string_view key, Diagnostics& diagnostics) const;
   /// The first text of a list, the text itself, or "".
   [[nodiscard]] std::string first_text(std::string_view key) const;
   /// Whether `part` occurs in any key, at any depth, whose value is neither null nor false.
@@ -31,6 +33,7 @@ class JsonDocument {
 
  private:
   std::string text_;
+  std::string outer_;  ///< of an inner object: its key in the root
   std::shared_ptr<const SourceFile> file_;
   nlohmann::json root_;
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace trainyard {
 namespace {
 
@@ -20,6 +22,9 @@ constexpr SizeKey kSizes[] = {
     {"ffn", &Architecture::ffn, 1e7, "width of the MLP; default of a plain MLP: 4 x hidden"},
     {"vocabulary", &Architecture::vocabulary, 1e8, "tokens; stored padded to a multiple of 128"},
     {"max_positions", &Architecture::max_positions, 1e8, "rows of the table of learned positions"},
+    {"embedding_size", &Architecture::embedding_size, 1e7, "width of the embedding table; default: hidden"},
+    {"window", &Architecture::window, 1e8, "tokens that a local layer attends to; default: all"},
+    {"global_every", &Architecture::global_every, 1e4, "of so many layers the last one attends to everything"},
 };
 
 struct FlagKey {
@@ -31,22 +36,30 @@ constexpr FlagKey kFlags[] = {
     {"gated", &Architecture::gated, "the MLP is gated (SwiGLU)"},
     {"tied", &Architecture::tied, "head and embedding share one table"},
     {"qk_norm", &Architecture::qk_norm, "each head of Q and K is normalised"},
+    {"post_norms", &Architecture::post_norms, "the outputs of attention and MLP are normalised too (Gemma 2)"},
+    {"embedding_norm", &Architecture::embedding_norm, "the embedding is normalised (BLOOM)"},
 };
 
-Biases biases_from(const std::string& word) {
-  if (word == "none") return Biases::none;
-  if (word == "qkv") return Biases::qkv;
-  return word == "attention" ? Biases::attention : Biases::all;
+/// The words of a choice, in the order of its enumerators.
+using Words = std::vector<std::string>;
+const Words kPositions{"learned", "learned_to_length", "rotary", "alibi"};
+const Words kNorms{"layer", "layer_no_bias", "rms"};
+const Words kBiases{"none", "qkv", "attention", "all"};
+const Words kBlocks{"sequential", "parallel", "parallel_two_norms"};
+
+template <class Enum>
+void take(const View& word, const Words& words, Enum& into) {
+  if (word) into = static_cast<Enum>(std::find(words.begin(), words.end(), word.text()) - words.begin());
 }
 
 Architecture taken_from(const View& model) {
   Architecture result = family_defaults(model["family"].text_or("gpt"));
   for (const SizeKey& size : kSizes) result.*size.member = static_cast<double>(model[size.name].integer_or(0));
   for (const FlagKey& flag : kFlags) result.*flag.member = model[flag.name].boolean_or(result.*flag.member);
-  if (const View positions = model["positions"])
-    result.positions = positions.text() == "rotary" ? Positions::rotary : Positions::learned;
-  if (const View norm = model["norm"]) result.norm = norm.text() == "rms" ? Norm::rms : Norm::layer;
-  if (const View biases = model["biases"]) result.biases = biases_from(biases.text());
+  take(model["positions"], kPositions, result.positions);
+  take(model["norm"], kNorms, result.norm);
+  take(model["biases"], kBiases, result.biases);
+  take(model["block"], kBlocks, result.block);
   return result;
 }
 
@@ -68,10 +81,11 @@ std::vector<SchemaField> architecture_fields() {
   for (const SizeKey& size : kSizes)
     fields.push_back(schema::optional(size.name, schema::integer(between(1, size.highest), size.help)));
   for (const FlagKey& flag : kFlags) fields.push_back(schema::optional(flag.name, schema::boolean(flag.help)));
-  fields.push_back(schema::optional("positions", schema::choice({"learned", "rotary"}, "how positions enter")));
-  fields.push_back(schema::optional("norm", schema::choice({"layer", "rms"}, "LayerNorm or RMSNorm")));
+  fields.push_back(schema::optional("positions", schema::choice(kPositions, "how positions enter")));
+  fields.push_back(schema::optional("norm", schema::choice(kNorms, "LayerNorm, LayerNorm without bias, or RMSNorm")));
+  fields.push_back(schema::optional("biases", schema::choice(kBiases, "linear layers with a bias")));
   fields.push_back(
-      schema::optional("biases", schema::choice({"none", "qkv", "attention", "all"}, "linear layers with a bias")));
+      schema::optional("block", schema::choice(kBlocks, "attention and MLP in turn or on the same input")));
   return fields;
 }
 

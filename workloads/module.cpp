@@ -9,22 +9,31 @@ namespace {
 
 /// Reads a row and writes it; backward reads the gradient and adds it to the row's.
 Operator look_up(const Architecture& a, const OperatorContext& context) {
-  Operator op = memory_bound("embedding", "embedding", {4 * a.hidden, 6 * a.hidden}, a.hidden, context);
+  const double width = a.embedding_size;
+  Operator op = memory_bound("embedding", "embedding", {4 * width, 6 * width}, width, context);
   op.kind = OperatorClass::embedding;
   op.cut = TensorCut::vocabulary;
-  op.parameters = padded_vocabulary(a) * a.hidden;
+  op.parameters = padded_vocabulary(a) * width;
   return op;
 }
 
 /// Adds the table of learned positions; backward adds the gradient to the table's.
 Operator position_table(const Architecture& a, const OperatorContext& context) {
   Operator op = memory_bound("positions", "embedding", {6 * a.hidden, 6 * a.hidden}, a.hidden, context);
-  op.parameters = a.max_positions * a.hidden;
+  const bool to_length = a.positions == Positions::learned_to_length && context.sequence_length > 0;
+  op.parameters = (to_length ? context.sequence_length : a.max_positions) * a.hidden;
+  return op;
+}
+
+/// Between the width of the table and that of the layers, on every device of a tensor axis (OPT-350M).
+Operator width_change(const char* name, double from, double to, const OperatorContext& context) {
+  Operator op = product(name, "embedding", from, to, false, context);
+  op.saved_cut = TensorCut::sequence;
   return op;
 }
 
 Operator logits(const Architecture& a, const OperatorContext& context) {
-  Operator op = product("logits", "head", a.hidden, padded_vocabulary(a), false, context);
+  Operator op = product("logits", "head", a.embedding_size, padded_vocabulary(a), false, context);
   op.cut = TensorCut::vocabulary;
   op.saved_cut = TensorCut::sequence;
   return op;
@@ -40,24 +49,47 @@ Operator loss(const Architecture& a, const OperatorContext& context) {
   op.output = per_token(4);  // the loss of the token, fp32
   op.saved = per_token(loss_saved(context.software.loss) * v);
   op.cut = op.saved_cut = TensorCut::vocabulary;
+  if (context.software.gathers_logits) {
+    op.cut = op.saved_cut = TensorCut::replicated;
+    op.gathered = per_token(element_bytes(context) * v);
+  }
   op.weight_type = context.precision;
   return op;
+}
+
+bool has_local_and_global_layers(const Architecture& a, const OperatorContext& context) {
+  return a.global_every > 0 && a.window > 0 && context.sequence_length > a.window;
+}
+
+LayerType global_decoder_layer(Architecture a, const OperatorContext& context) {
+  a.window = 0;
+  LayerType layer = decoder_layer(a, context);
+  layer.name = "global decoder";
+  return layer;
 }
 
 }  // namespace
 
 LayerType embedding_layer(const Architecture& a, const OperatorContext& context) {
   LayerType layer{"embedding", {look_up(a, context)}};
-  if (a.positions == Positions::learned) layer.operators.push_back(position_table(a, context));
+  if (a.embedding_size != a.hidden)
+    layer.operators.push_back(width_change("project_in", a.embedding_size, a.hidden, context));
+  if (a.position_table()) layer.operators.push_back(position_table(a, context));
+  if (a.embedding_norm) layer.operators.push_back(norm("embedding_norm", a, context));
   if (context.software.dropout) {
-    layer.operators.back().saved = per_token(a.hidden);  // its mask
+    layer.operators.back().saved.per_token += Bytes(a.hidden);  // its mask
     layer.operators.back().saved_cut = TensorCut::sequence;
   }
   return layer;
 }
 
 LayerType head_layer(const Architecture& a, const OperatorContext& context) {
-  return {"head", {norm("final_norm", a, context), logits(a, context), loss(a, context)}};
+  LayerType layer{"head", {norm("final_norm", a, context)}};
+  if (a.embedding_size != a.hidden)
+    layer.operators.push_back(width_change("project_out", a.hidden, a.embedding_size, context));
+  layer.operators.push_back(logits(a, context));
+  layer.operators.push_back(loss(a, context));
+  return layer;
 }
 
 Module build_module(const Architecture& a, const OperatorContext& context) {
@@ -67,9 +99,13 @@ Module build_module(const Architecture& a, const OperatorContext& context) {
   module.hidden = a.hidden;
   module.vocabulary = padded_vocabulary(a);
   module.types = {embedding_layer(a, context), decoder_layer(a, context), head_layer(a, context)};
+  const bool mixed = has_local_and_global_layers(a, context);
+  if (mixed) module.types.push_back(global_decoder_layer(a, context));
   module.layers.push_back({"embedding", id_at<LayerTypeId>(0), {}, {}});
-  for (int i = 0; i < static_cast<int>(a.layers); ++i)
-    module.layers.push_back({fmt::format("{}", i), id_at<LayerTypeId>(1), {}, {}});
+  for (int i = 0; i < static_cast<int>(a.layers); ++i) {
+    const bool global = mixed && (i + 1) % static_cast<int>(a.global_every) == 0;
+    module.layers.push_back({fmt::format("{}", i), id_at<LayerTypeId>(global ? 3 : 1), {}, {}});
+  }
   module.layers.push_back({"head", id_at<LayerTypeId>(2), {}, {}});
   if (a.tied) module.layers.back().tied_to = {id_at<LayerId>(0)};
   return module;

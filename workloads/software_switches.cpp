@@ -25,12 +25,16 @@ constexpr Switch kSwitches[] = {
     {"overlap_tensor", &Software::overlap_tensor, "tensor-parallel collectives run beside products"},
     {"distributed_optimizer", &Software::distributed_optimizer, "the optimizer's state is cut over the data axis"},
     {"gradient_clipping", &Software::gradient_clipping, "a global norm joins all devices before the update"},
-    {"cuda_graphs", &Software::cuda_graphs, "kernels are launched as recorded graphs"},
+    {"cuda_graphs", &Software::cuda_graphs, "kernels are launched as recorded graphs, without the host's time"},
+    {"eager_host", &Software::eager_host, "the host issues kernel by kernel: a layer takes at least its host time"},
     {"cached_gradient_dummies", &Software::cached_gradient_dummies, "weight-gradient placeholders stay allocated"},
+    {"gathers_logits", &Software::gathers_logits, "the loss gathers whole rows of logits over the tensor axis"},
+    {"keeps_gathered_input", &Software::keeps_gathered_input,
+     "sequence parallelism keeps gathered inputs of products instead of gathering them again"},
 };
 
 const std::vector<std::string> kAttention{"unfused", "fused_softmax", "flash_1", "flash_triton", "flash_2", "cudnn"};
-const std::vector<std::string> kLoss{"eager", "vocab_parallel", "vocab_parallel_fused"};
+const std::vector<std::string> kLoss{"eager", "vocab_parallel", "vocab_parallel_fused", "fused_in_place"};
 const std::vector<std::string> kGradientTypes{"fp32", "fp16", "bf16"};
 
 }  // namespace

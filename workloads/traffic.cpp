@@ -3,18 +3,20 @@
 namespace trainyard {
 
 TokenTraffic norm_traffic(const Architecture& a, const Software& software) {
-  const bool one_kernel = software.fused_norm || a.norm == Norm::layer;  // LayerNorm is one kernel in eager mode too
+  const bool one_kernel = software.fused_norm || a.norm != Norm::rms;  // LayerNorm is one kernel in eager mode too
   return one_kernel ? TokenTraffic{4 * a.hidden, 10 * a.hidden} : TokenTraffic{38 * a.hidden, 62 * a.hidden};
 }
 
 TokenTraffic residual_traffic(const Architecture& a, const Software& software) {
   const double mask = software.dropout ? a.hidden : 0;
-  return {6 * a.hidden + mask, (software.fused_activation ? 7 : 5) * a.hidden};
+  const double backward = (software.fused_activation ? 7 : 5) * a.hidden;
+  if (a.block == Block::sequential) return {6 * a.hidden + mask, backward};
+  return {8 * a.hidden + 2 * mask, backward + 6 * a.hidden};
 }
 
 TokenTraffic qkv_traffic(const Architecture& a, const Software& software) {
   const double bias_gradient = a.biases == Biases::none ? 0 : 2 * a.qkv_width();
-  if (a.positions == Positions::learned) return {4 * a.qkv_width(), 6 * a.qkv_width() + bias_gradient};
+  if (a.positions != Positions::rotary) return {4 * a.qkv_width(), 6 * a.qkv_width() + bias_gradient};
   const double width = a.query_key_width();
   return software.fused_rope ? TokenTraffic{10 * width, 10 * width + bias_gradient}
                              : TokenTraffic{50 * width, 60 * width + bias_gradient};
@@ -41,7 +43,8 @@ TokenTraffic softmax_traffic(AttentionKernel kernel) {
 }
 
 TokenTraffic loss_traffic(LossKernel kernel) {
-  return kernel == LossKernel::vocab_parallel_fused ? TokenTraffic{14, 12} : TokenTraffic{44, 26};
+  const bool fused = kernel == LossKernel::vocab_parallel_fused || kernel == LossKernel::fused_in_place;
+  return fused ? TokenTraffic{14, 12} : TokenTraffic{44, 26};
 }
 
 double loss_saved(LossKernel kernel) {
@@ -52,6 +55,8 @@ double loss_saved(LossKernel kernel) {
       return 6;
     case LossKernel::vocab_parallel_fused:
       return 10;
+    case LossKernel::fused_in_place:
+      return 4;
   }
   return 0;
 }

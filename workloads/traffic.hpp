@@ -18,7 +18,8 @@ struct TokenTraffic {
 ///   with a fused norm) + 10F + 50h' forward, 134h (30h) + 16F + 60h' backward
 /// What no fit covers (the plain MLP's activation in eager mode) is counted: one read and one write for each kernel.
 [[nodiscard]] TokenTraffic norm_traffic(const Architecture& a, const Software& software);
-/// Bias, dropout and addition after attention or the MLP.
+/// Bias, dropout and addition after attention or the MLP. A parallel block has one for both branches: one more read
+/// forward, and the sum of the branches' gradients backward (counted).
 [[nodiscard]] TokenTraffic residual_traffic(const Architecture& a, const Software& software);
 /// Between the QKV product and attention: rotary positions, or the split of Q, K and V; with their bias's gradient.
 [[nodiscard]] TokenTraffic qkv_traffic(const Architecture& a, const Software& software);

@@ -140,7 +140,10 @@ class WorkloadBuilder {
     result_.model = value.text();
     if (const CatalogueModel* found = find_model(result_.model)) return found->architecture;
     std::vector<std::string> known;
-    for (const CatalogueModel& model : catalogue_models()) known.push_back(model.name);
+    for (const CatalogueModel& model : catalogue_models()) {
+      known.push_back(model.name);
+      known.insert(known.end(), model.aliases.begin(), model.aliases.end());
+    }
     diagnostics_.add(value.place(), unknown_name("model", result_.model, known));
     return std::nullopt;
   }
@@ -164,7 +167,7 @@ class WorkloadBuilder {
 
   bool positions_suffice(const Architecture& a) {
     const double q = result_.data.sequence_length;
-    if (a.positions == Positions::rotary || q <= a.max_positions) return true;
+    if (a.positions != Positions::learned || q <= a.max_positions) return true;
     diagnostics_.add(
         section_["sequence_length"] ? section_["sequence_length"].place() : section_.place(),
         fmt::format("{:.0f} tokens, but {} has learned positions for {:.0f}", q, result_.model, a.max_positions));

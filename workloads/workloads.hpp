@@ -21,7 +21,9 @@ namespace trainyard {
 
 struct ModelEntry {
   std::string name;
+  std::vector<std::string> aliases;
   std::string summary;  ///< layers, hidden, heads, vocabulary, parameters
+  std::string details;  ///< lines: MLP, positions, norms, biases, windows
   std::string source;
   double parameters = 0;
 };

@@ -67,16 +67,19 @@ Entries model_entries() {
   Entries entries;
   for (const ModelEntry& model : model_catalogue())
     entries.push_back({model.name,
-                       {},
+                       model.aliases,
                        model.summary,
-                       fmt::format("{} parameters\nsource: {}\n", whole(model.parameters), model.source)});
+                       fmt::format("{} parameters\n{}source: {}\n", whole(model.parameters), model.details, model.source)});
   return entries;
 }
 
 Entries software_entries() {
   Entries entries;
   for (const Software& software : software_presets())
-    entries.push_back({software.name, {}, software.source, switches_text(software)});
+    entries.push_back({software.name, {},
+                       fmt::format("attention {}, loss {}, gradients kept in {} and reduced in {}", name(software.attention),
+                                   name(software.loss), name(software.gradient_type), name(software.gradient_reduce_type)),
+                       switches_text(software) + "source: " + software.source + "\n"});
   return entries;
 }
 

@@ -21,16 +21,20 @@ class LayerWriter {
       : cut_(cut), device_(device), precision_(precision), software_(software) {}
 
   void forward(const Operator& op, TaskKind kind, std::vector<Piece>& out) const {
-    if (gathers_input(op) && cut_.sequence_parallel) collect(CollectiveKind::all_gather, input_size(op), out);
+    if (gathers_input(op) && cut_.sequence_parallel && op.join != TensorJoin::second)
+      collect(CollectiveKind::all_gather, input_size(op), out);
+    if (op.gathered.of(cut_.tokens) > Bytes(0))
+      collect(CollectiveKind::all_gather, op.gathered.of(cut_.tokens) * cut_.sequences, out);
     for (Kernel& kernel : forward_kernels(op)) out.push_back({kind, op.name, std::move(kernel), std::nullopt});
-    if (leaves_partial_sums(op))
+    if (leaves_partial_sums(op) && op.join != TensorJoin::first)
       collect(cut_.sequence_parallel ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, output_size(op), out);
     if (op.group == "loss" && op.cut == TensorCut::vocabulary)
       for (int i = 0; i < kLossReductions; ++i) collect(CollectiveKind::all_reduce, kLossReductionBytes * rows(), out);
   }
 
   void backward(const Operator& op, std::vector<Piece>& out) const {
-    if (leaves_partial_sums(op) && cut_.sequence_parallel) collect(CollectiveKind::all_gather, output_size(op), out);
+    if (leaves_partial_sums(op) && cut_.sequence_parallel && op.join != TensorJoin::first)
+      collect(CollectiveKind::all_gather, output_size(op), out);
     std::vector<Piece> kernels;
     for (Kernel& kernel : backward_kernels(op)) kernels.push_back({TaskKind::backward, op.name, std::move(kernel), std::nullopt});
     if (op.kind == OperatorClass::gemm && !is_batched(op)) kernels.back().kind = TaskKind::weight_gradient;
@@ -60,21 +64,23 @@ class LayerWriter {
     if (cut_.tensor > 1) out.push_back({TaskKind::tensor, "tensor", std::nullopt, TensorCollective{kind, size}});
   }
 
-  /// Input gradient, its reduction, weight gradient; with sequence parallelism the input is gathered again for the latter.
+  /// Input gradient, its reduction, weight gradient; with sequence parallelism the input is gathered again for the latter, unless
+  /// the software kept it. Of two joined products the second in the forward pass, first here, gathers, and the other reduces.
   /// `overlap_tensor` puts each collective beside the product that does not need it.
   void add_input_gradient(const Operator& op, std::vector<Piece>& kernels, std::vector<Piece>& out) const {
+    const bool gathers = cut_.sequence_parallel && !software_.keeps_gathered_input && op.join != TensorJoin::first;
+    const bool reduces = op.join != TensorJoin::second;
     const CollectiveKind reduce = cut_.sequence_parallel ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
-    const TensorCollective gather{CollectiveKind::all_gather, input_size(op)};
-    if (!software_.overlap_tensor) {
-      if (cut_.sequence_parallel) collect(gather.kind, gather.size, out);
-      out.push_back(kernels.front());
-      collect(reduce, input_size(op), out);
-      out.insert(out.end(), kernels.begin() + 1, kernels.end());
+    if (software_.overlap_tensor) {
+      if (gathers) kernels.front().collective = TensorCollective{CollectiveKind::all_gather, input_size(op)};
+      if (reduces) kernels.back().collective = TensorCollective{reduce, input_size(op)};
+      out.insert(out.end(), kernels.begin(), kernels.end());
       return;
     }
-    if (cut_.sequence_parallel) kernels.front().collective = gather;
-    kernels.back().collective = TensorCollective{reduce, input_size(op)};
-    out.insert(out.end(), kernels.begin(), kernels.end());
+    if (gathers) collect(CollectiveKind::all_gather, input_size(op), out);
+    out.push_back(kernels.front());
+    if (reduces) collect(reduce, input_size(op), out);
+    out.insert(out.end(), kernels.begin() + 1, kernels.end());
   }
 
   Kernel product(const GemmShape& shape) const {

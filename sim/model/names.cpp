@@ -52,9 +52,10 @@ constexpr Words<AttentionKernel, 6> kAttentionKernels{{{AttentionKernel::unfused
                                                        {AttentionKernel::flash_2, "flash_2"},
                                                        {AttentionKernel::cudnn, "cudnn"}}};
 
-constexpr Words<LossKernel, 3> kLossKernels{{{LossKernel::eager, "eager"},
+constexpr Words<LossKernel, 4> kLossKernels{{{LossKernel::eager, "eager"},
                                              {LossKernel::vocab_parallel, "vocab_parallel"},
-                                             {LossKernel::vocab_parallel_fused, "vocab_parallel_fused"}}};
+                                             {LossKernel::vocab_parallel_fused, "vocab_parallel_fused"},
+                                             {LossKernel::fused_in_place, "fused_in_place"}}};
 
 constexpr std::array kTaskKinds{"forward", "backward", "recompute", "weight_gradient", "tensor",  "pipeline",
                                 "data",    "expert",   "context",   "optimizer",       "offload", "other"};

@@ -12,7 +12,7 @@ namespace trainyard {
 /// Kernel that computes attention; `unfused` writes the scores to memory (`fused_softmax` masks and normalises them in one).
 enum class AttentionKernel { unfused, fused_softmax, flash_1, flash_triton, flash_2, cudnn };
 /// How the loss handles logits, which sets its bytes: each fp32 copy kept or not (memory.md §4).
-enum class LossKernel { eager, vocab_parallel, vocab_parallel_fused };
+enum class LossKernel { eager, vocab_parallel, vocab_parallel_fused, fused_in_place };
 
 [[nodiscard]] std::string_view name(AttentionKernel kernel);
 [[nodiscard]] std::optional<AttentionKernel> attention_kernel_from(std::string_view name);
@@ -34,8 +34,11 @@ struct Software {
   bool overlap_tensor = false;           ///< tensor-parallel collectives beside GEMMs
   bool distributed_optimizer = true;     ///< default of a Plan's `zero`: 1 instead of 0
   bool gradient_clipping = true;         ///< a global norm joins all devices before the update
-  bool cuda_graphs = false;
+  bool cuda_graphs = false;              ///< recorded: the host's time of `eager_host` vanishes
+  bool eager_host = false;               ///< the host issues every kernel from Python; a layer takes at least its host time
   bool cached_gradient_dummies = false;  ///< Transformer Engine with fused weight-gradient accumulation (memory.md §2.9)
+  bool gathers_logits = false;           ///< the loss gathers whole rows of logits over the tensor axis
+  bool keeps_gathered_input = false;     ///< sequence parallelism keeps a product's gathered input instead of gathering again
   DataType gradient_type = DataType::fp32;          ///< of the main gradients kept
   DataType gradient_reduce_type = DataType::fp32;   ///< on the wire
   friend bool operator==(const Software&, const Software&) = default;

@@ -24,10 +24,16 @@ struct Cost {
 /// parallelism and leaves it whole without; the others divide it by t.
 enum class TensorCut { replicated, sequence, column, row, heads, vocabulary };
 
+/// The branches of a parallel block (attention and MLP on the same input) share their tensor collectives: two column products read
+/// one gathered input, and their input gradients are added before one reduction; two row products are added before one reduction.
+/// `first` and `second` in order of the forward pass.
+enum class TensorJoin { alone, first, second };
+
 /// One attention call, for the kernels whose time depends on more than FLOPs.
 struct AttentionShape {
   int heads = 0, key_value_heads = 0, head_size = 0;
   bool causal = true;
+  double window = 0;                   ///< tokens before each that it attends to, itself among them; 0: all
   friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
 };
 
@@ -45,6 +51,8 @@ struct Operator {
   Cost<Bytes> saved;                   ///< kept from the forward for the backward pass
   TensorCut cut = TensorCut::replicated;        ///< of FLOPs, weights, bytes
   TensorCut saved_cut = TensorCut::replicated;
+  TensorJoin join = TensorJoin::alone; ///< of products cut by column or row
+  Cost<Bytes> gathered;                ///< with a tensor axis, its input is gathered first: bytes of the whole
   bool core_attention = false;         ///< what selective recompute computes again
   double parameters = 0;               ///< count
   DataType weight_type = DataType::bf16;

@@ -61,7 +61,10 @@ std::string switches_text(const Software& software) {
                                      {"distributed_optimizer", software.distributed_optimizer},
                                      {"gradient_clipping", software.gradient_clipping},
                                      {"cuda_graphs", software.cuda_graphs},
-                                     {"cached_gradient_dummies", software.cached_gradient_dummies}};
+                                     {"eager_host", software.eager_host},
+                                     {"cached_gradient_dummies", software.cached_gradient_dummies},
+                                     {"gathers_logits", software.gathers_logits},
+                                     {"keeps_gathered_input", software.keeps_gathered_input}};
   std::string on, off;
   for (const auto& [key, value] : switches) (value ? on : off) += std::string(" ") + key;
   return fmt::format("    on: {}\n    off:{}\n", on.empty() ? "-" : on.substr(1), off.empty() ? " -" : off);

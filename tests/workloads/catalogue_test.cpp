@@ -30,6 +30,14 @@ TEST_CASE("Exact counts of released weights") {
   CHECK(count("llama-3-70b") == 70553706496.0);
   CHECK(count("llama-3-405b") == 405853388800.0);
   CHECK(count("gpt2-xl") == 1557611200.0 + (50304 - 50257) * 1600);
+  CHECK(count("gpt-neox-20b") == 20554567680.0);
+  CHECK(count("bloom-176b") == 176247271424.0);
+  CHECK(count("bloom-560m") == 559214592.0);
+  CHECK(count("mistral-7b") == 7241732096.0);
+  CHECK(count("gemma-2-2b") == 2614341888.0);
+  CHECK(count("gemma-3-1b") == 999885952.0);
+  CHECK(count("qwen2-72b") == 72706203648.0);
+  CHECK(count("llama-65b") == 65285660672.0);
 }
 
 TEST_CASE("The catalogue lists every model once, with a summary") {
@@ -65,8 +73,33 @@ TEST_CASE("The presets of 2021 and 2024 differ where the eras do") {
   CHECK(now.gradient_type == DataType::fp32);
   CHECK(now.distributed_optimizer);
   CHECK(now.cached_gradient_dummies);
-  CHECK(software_presets().size() == 2);
-  CHECK_FALSE(then.source.empty());
+}
+
+TEST_CASE("Every era has its preset, no two alike, each with a source") {
+  const std::vector<Software> all = software_presets();
+  for (const char* name : {"megatron-2021", "megatron-2022", "megatron-core-2024", "megatron-bridge-2026", "nemo-2024",
+                           "llm-foundry-2023", "torchtitan-2024", "deepspeed-2022", "alephalpha-2024"})
+    CHECK(find_software(name).has_value());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CHECK_FALSE(all[i].source.empty());
+    for (std::size_t j = 0; j < i; ++j) {
+      Software other = all[j];
+      other.name = all[i].name;
+      other.source = all[i].source;
+      CHECK_FALSE(other == all[i]);
+    }
+  }
+}
+
+TEST_CASE("Aliases find their model, and no name stands twice") {
+  CHECK(find_model("llama-3.1-8b") == find_model("llama-3-8b"));
+  CHECK(find_model("qwen2.5-72b") == find_model("qwen2-72b"));
+  std::multiset<std::string> names;
+  for (const CatalogueModel& model : catalogue_models()) {
+    names.insert(model.name);
+    names.insert(model.aliases.begin(), model.aliases.end());
+  }
+  for (const std::string& name : names) CHECK(names.count(name) == 1);
 }
 
 TEST_CASE("The catalogue text holds both files") {

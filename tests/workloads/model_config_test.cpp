@@ -47,6 +47,51 @@ TEST_CASE("A Llama, a Qwen3 with norms of Q and K, a Qwen2 with biases, and GPT-
     "n_positions": 1024, "vocab_size": 50257})") == 124439808.0 + (50304 - 50257) * 768);
 }
 
+TEST_CASE("The other families load with the counts of their released weights") {
+  CHECK(parameters_of(R"({"architectures": ["OPTForCausalLM"], "num_hidden_layers": 24, "hidden_size": 1024,
+    "num_attention_heads": 16, "ffn_dim": 4096, "vocab_size": 50272, "max_position_embeddings": 2048,
+    "word_embed_proj_dim": 512, "do_layer_norm_before": false})") == Approx(331196416.0).epsilon(0.001));
+  CHECK(parameters_of(R"({"architectures": ["BloomForCausalLM"], "n_layer": 24, "n_embed": 1024,
+    "num_attention_heads": 16, "vocab_size": 250880})") == 559214592.0);
+  CHECK(parameters_of(R"({"architectures": ["MPTForCausalLM"], "n_layers": 32, "d_model": 4096, "n_heads": 32,
+    "vocab_size": 50432, "max_seq_len": 2048, "expansion_ratio": 4, "no_bias": true, "attn_config": {"alibi": true}})") ==
+        6649286656.0);
+  CHECK(parameters_of(R"({"architectures": ["GPTNeoXForCausalLM"], "num_hidden_layers": 44, "hidden_size": 6144,
+    "num_attention_heads": 64, "intermediate_size": 24576, "vocab_size": 50432})") == 20554567680.0);
+  CHECK(parameters_of(R"({"architectures": ["MistralForCausalLM"], "num_hidden_layers": 32, "hidden_size": 4096,
+    "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 32000,
+    "sliding_window": 4096, "max_position_embeddings": 32768})") == 7241732096.0);
+  CHECK(parameters_of(R"({"architectures": ["Gemma2ForCausalLM"], "num_hidden_layers": 26, "hidden_size": 2304,
+    "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256, "intermediate_size": 9216, "vocab_size": 256000,
+    "sliding_window": 4096, "max_position_embeddings": 8192})") == 2614341888.0);
+  CHECK(parameters_of(R"({"architectures": ["Gemma3ForCausalLM"], "num_hidden_layers": 26, "hidden_size": 1152,
+    "num_attention_heads": 4, "num_key_value_heads": 1, "head_dim": 256, "intermediate_size": 6912, "vocab_size": 262144,
+    "sliding_window": 512, "max_position_embeddings": 32768})") == 999885952.0);
+  CHECK(parameters_of(R"({"architectures": ["NemotronForCausalLM"], "num_hidden_layers": 96, "hidden_size": 18432,
+    "num_attention_heads": 96, "num_key_value_heads": 8, "intermediate_size": 73728, "vocab_size": 256000})") ==
+        Approx(341.0e9).epsilon(0.001));
+}
+
+TEST_CASE("A window and its pattern are read") {
+  const auto read = [](const std::string& name, const std::string& more) {
+    Diagnostics diagnostics;
+    return read_model_config("{\"architectures\": [\"" + name + R"("], "num_hidden_layers": 6, "hidden_size": 64,
+      "num_attention_heads": 4, "intermediate_size": 96, "vocab_size": 100, "max_position_embeddings": 8192)" +
+                                 more + "}",
+                             "config.json", diagnostics)
+        .value();
+  };
+  CHECK(read("MistralForCausalLM", ", \"sliding_window\": null").window == 0);
+  CHECK(read("MistralForCausalLM", ", \"sliding_window\": 4096").window == 4096);
+  CHECK(read("MistralForCausalLM", ", \"sliding_window\": 4096").global_every == 0);
+  CHECK(read("Gemma2ForCausalLM", ", \"sliding_window\": 4096").global_every == 2);
+  CHECK(read("Gemma3ForCausalLM", ", \"sliding_window\": 512").global_every == 6);
+  CHECK(read("Gemma3ForCausalLM", ", \"sliding_window\": 512, \"sliding_window_pattern\": 4").global_every == 4);
+  CHECK(error_of(R"({"architectures": ["MPTForCausalLM"], "n_layers": 2, "d_model": 64, "n_heads": 4, "max_seq_len": 8,
+    "vocab_size": 9, "attn_config": 3})")
+            .find("config.json:2:22: attn_config: expected an object, got 3") == 0);
+}
+
 TEST_CASE("Meta's params.json: the MLP's width follows from multiple_of and ffn_dim_multiplier") {
   CHECK(parameters_of(R"({"dim": 4096, "n_layers": 32, "n_heads": 32, "multiple_of": 256, "vocab_size": 32000})") ==
         6738415616.0);

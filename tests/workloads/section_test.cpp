@@ -72,6 +72,17 @@ TEST_CASE("Each property can be set against its family") {
   CHECK(parameter_count(outcome.workload.modules.at(0)) == 2 * decoder + 64 + 2 * 128 * 64);
 }
 
+TEST_CASE("A window, its exception and words of a choice are checked") {
+  const std::string sizes = "{layers: 2, hidden: 64, heads: 4, vocabulary: 100, max_positions: 4096, ";
+  CHECK(outcome_of(with("", sizes + "window: 512, global_every: 2}")).error.empty());
+  CHECK(error_of(with("", sizes + "global_every: 2}")).find("global_every needs a window for the other layers") !=
+        std::string::npos);
+  CHECK(error_of(with("", sizes + "window: 0}")).find("window") != std::string::npos);
+  CHECK(error_of(with("", sizes + "block: paralel}")).find("did you mean \"parallel\"?") != std::string::npos);
+  CHECK(
+      outcome_of(with("", sizes + "block: parallel_two_norms, positions: alibi, norm: layer_no_bias}")).error.empty());
+}
+
 TEST_CASE("Switches override a preset's") {
   const Outcome outcome =
       outcome_of(with(", software: {preset: megatron-core-2024, dropout: true, attention: unfused, loss: eager}"));
@@ -114,7 +125,9 @@ TEST_CASE("Names that no catalogue knows") {
   CHECK(error_of(with(", software: megatron-2012")) ==
         "w.yaml:1:73: software: no software preset \"megatron-2012\"; did you mean \"megatron-2021\"?");
   CHECK(error_of(with(", software: {preset: x}")) ==
-        "w.yaml:1:82: software.preset: no software preset \"x\"; known: megatron-2021, megatron-core-2024");
+        "w.yaml:1:82: software.preset: no software preset \"x\"; known: megatron-2021, "
+        "megatron-2022, megatron-core-2024, nemo-2024, megatron-bridge-2026, llm-foundry-2023, torchtitan-2024, "
+        "deepspeed-2022, alephalpha-2024");
 }
 
 TEST_CASE("What parses but is not simulated yet is refused by name") {
