@@ -24,7 +24,8 @@ void wait_for_host(std::vector<TimedPiece>& pieces, TaskKind kind) {
   Seconds device{}, host{};
   for (const TimedPiece& piece : pieces) {
     device += piece.alone();
-    host += piece.kind == TaskKind::backward ? kHostBackward : kHostForward;
+    const bool backward = piece.kind == TaskKind::backward || piece.kind == TaskKind::weight_gradient;
+    host += backward ? kHostBackward : kHostForward;
   }
   if (host > device) pieces.push_back({kind, "host", {OperatorClass::host, {}, {}, {}, host - device}, std::nullopt, {}});
 }
