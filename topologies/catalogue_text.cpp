@@ -6,6 +6,8 @@
 #include "topologies/topologies.hpp"
 
 namespace trainyard {
+std::string_view topologies_fabrics();
+
 namespace {
 
 std::string peaks_text(const DeviceType& type) {
@@ -85,20 +87,12 @@ std::vector<CatalogueEntry> listed_all(const std::vector<Entry>& entries) {
 std::vector<CatalogueEntry> gpu_catalogue() { return listed_all(catalogue().gpus); }
 std::vector<CatalogueEntry> instance_catalogue() { return listed_all(catalogue().instances); }
 
-std::vector<CatalogueEntry> fabric_catalogue() {
-  return {{"star", {}, "all NICs at one switch that never limits", "keys: latency, transport\n"},
-          {"fat_tree",
-           {},
-           "leaf switches under one core",
-           "keys: leaf (nodes under a leaf), oversubscription, latency, transport\n"
-           "The up-links of a leaf are one link of leaf x a node's NICs / oversubscription.\n"}};
-}
-
 std::string topology_catalogue_text() {
   const CatalogueTexts texts = embedded_catalogue();
   std::string all = texts.fits.text + texts.transports.text;
   for (const CatalogueFile& file : texts.gpus) all += file.text;
   for (const CatalogueFile& file : texts.instances) all += file.text;
+  all += topologies_fabrics();
   return all;
 }
 

@@ -41,23 +41,27 @@ TransportId ClusterBuilder::transport_id(const Transport& transport) {
   return id_at<TransportId>(transports.size() - 1);
 }
 
+VertexId ClusterBuilder::domain(const std::string& name) {
+  const auto known = domains_.find(name);
+  return known != domains_.end() ? known->second : domains_.emplace(name, add_vertex(name)).first->second;
+}
+
 void ClusterBuilder::join(VertexId a, VertexId b, const LinkClass& kind, const std::string& suffix) {
+  add_link(a, b, kind, suffix);
+  add_link(b, a, kind, suffix);
+}
+
+// A link has a name of its own only where its ends do not tell it apart.
+void ClusterBuilder::add_link(VertexId from, VertexId to, const LinkClass& kind, const std::string& suffix) {
   const TransportId transport = transport_id(kind.transport);
-  const auto add = [&](VertexId from, VertexId to) {
-    Link& link = cluster.links.emplace_back();
-    const std::string& start = cluster.vertices[index(from)];
-    const std::string& end = cluster.vertices[index(to)];
-    link.name.reserve(start.size() + end.size() + suffix.size() + 1);
-    link.name.append(start).append(1, '>').append(end).append(suffix);
-    link.from = from;
-    link.to = to;
-    link.bandwidth = kind.bandwidth;
-    link.nominal = kind.nominal;
-    link.latency = kind.latency;
-    link.transport = transport;
-  };
-  add(a, b);
-  add(b, a);
+  Link& link = cluster.links.emplace_back();
+  if (!suffix.empty()) link.name = cluster.vertices[index(from)] + ">" + cluster.vertices[index(to)] + suffix;
+  link.from = from;
+  link.to = to;
+  link.bandwidth = kind.bandwidth;
+  link.nominal = kind.nominal;
+  link.latency = kind.latency;
+  link.transport = transport;
 }
 
 }  // namespace trainyard

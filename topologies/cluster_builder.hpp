@@ -1,6 +1,7 @@
 // Vertices, links and devices of a cluster as they are added; private to this folder.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,18 @@ class ClusterBuilder {
   [[nodiscard]] DeviceTypeId add_type(const DeviceType& type);  ///< one entry for each name
   /// A link each way. `suffix` tells parallel links apart.
   void join(VertexId a, VertexId b, const LinkClass& kind, const std::string& suffix = "");
+  /// One way only.
+  void add_link(VertexId from, VertexId to, const LinkClass& kind, const std::string& suffix = "");
+  /// Makes the transport known before a link has it.
+  TransportId transport_id(const Transport& transport);
+  /// The switch that an NVLink domain of several nodes hangs on; made at the first call.
+  [[nodiscard]] VertexId domain(const std::string& name);
   [[nodiscard]] VertexId vertex_of(DeviceId device) const { return cluster.devices[index(device)].vertex; }
 
   Cluster cluster;
 
  private:
-  [[nodiscard]] TransportId transport_id(const Transport& transport);
+  std::map<std::string, VertexId> domains_;
 };
 
 /// Adds node number `number` of a group; returns it.

@@ -1,4 +1,6 @@
 #include <cmath>
+#include <map>
+#include <optional>
 
 #include "topologies/cluster_builder.hpp"
 
@@ -24,13 +26,21 @@ DeviceType plain_type(const char* name) {
 class NodeBuilder {
  public:
   NodeBuilder(const NodeSpec& spec, int number, ClusterBuilder& builder)
-      : spec_(spec), builder_(builder), prefix_(spec.name + "." + std::to_string(number) + ".") {}
+      : spec_(spec), builder_(builder), number_(number), prefix_(spec.name + "." + std::to_string(number) + ".") {}
 
   NodeId build() {
     add_entry();
     add_gpus();
-    if (spec_.inside == InsideKind::nvswitch) add_nvswitch();
+    if (spec_.inside == InsideKind::nvswitch) join_gpus(builder_.add_vertex(prefix_ + "nvswitch"));
+    if (spec_.inside == InsideKind::domain) join_gpus(builder_.domain(domain_name()));
     if (spec_.inside == InsideKind::nvlink_mesh) add_mesh();
+    if (spec_.inside == InsideKind::full_mesh) add_full_mesh();
+    if (spec_.inside == InsideKind::listed) {
+      add_devices_of_host();
+      add_nics();
+      add_listed();
+      return node_;
+    }
     add_sockets();
     add_host();
     add_nics();
@@ -61,9 +71,17 @@ class NodeBuilder {
     }
   }
 
-  void add_nvswitch() {
-    const VertexId nvswitch = builder_.add_vertex(prefix_ + "nvswitch");
-    for (VertexId gpu : gpus_) builder_.join(gpu, nvswitch, spec_.direct);
+  [[nodiscard]] std::string domain_name() const {
+    return spec_.name + ".nvlink" + std::to_string(number_ / spec_.domain_nodes);
+  }
+
+  void join_gpus(VertexId to) {
+    for (VertexId gpu : gpus_) builder_.join(gpu, to, spec_.direct);
+  }
+
+  void add_full_mesh() {
+    for (std::size_t a = 0; a < gpus_.size(); ++a)
+      for (std::size_t b = a + 1; b < gpus_.size(); ++b) builder_.join(gpus_[a], gpus_[b], spec_.direct);
   }
 
   void add_mesh() {
@@ -76,17 +94,39 @@ class NodeBuilder {
   void add_sockets() {
     for (int s = 0; s < spec_.socket_count(); ++s)
       sockets_.push_back(builder_.add_vertex(prefix_ + "socket" + std::to_string(s)));
-    if (sockets_.size() == 2) builder_.join(sockets_[0], sockets_[1], spec_.sockets);
+    for (std::size_t a = 0; a < sockets_.size(); ++a)
+      for (std::size_t b = a + 1; b < sockets_.size(); ++b) builder_.join(sockets_[a], sockets_[b], spec_.sockets);
   }
 
   void add_host() {
-    const DeviceId cpu =
-        builder_.add_device(prefix_ + "cpu", DeviceKind::cpu, builder_.add_type(host_type(spec_)), node_);
-    for (VertexId socket : sockets_) builder_.join(socket, builder_.vertex_of(cpu), spec_.memory);
+    add_devices_of_host();
+    for (VertexId socket : sockets_) builder_.join(socket, cpu_, spec_.memory);
+    if (drives_) builder_.join(sockets_[0], *drives_, spec_.storage);
+  }
+
+  void add_devices_of_host() {
+    cpu_ = builder_.vertex_of(
+        builder_.add_device(prefix_ + "cpu", DeviceKind::cpu, builder_.add_type(host_type(spec_)), node_));
     if (spec_.storage.nominal.value == 0) return;
-    const DeviceId drives =
-        builder_.add_device(prefix_ + "ssd", DeviceKind::storage, builder_.add_type(plain_type("storage")), node_);
-    builder_.join(sockets_[0], builder_.vertex_of(drives), spec_.storage);
+    drives_ = builder_.vertex_of(
+        builder_.add_device(prefix_ + "ssd", DeviceKind::storage, builder_.add_type(plain_type("storage")), node_));
+  }
+
+  /// GPUs, NICs and the host by their words, every other name a switch. The host's memory is behind a bridge, and the
+  /// drives too.
+  void add_listed() {
+    std::map<std::string, VertexId> places;
+    for (std::size_t g = 0; g < gpus_.size(); ++g) places[std::to_string(g)] = gpus_[g];
+    for (std::size_t n = 0; n < nics_.size(); ++n) places["nic" + std::to_string(n)] = nics_[n];
+    places["cpu"] = builder_.add_vertex(prefix_ + "bridge");
+    builder_.join(places["cpu"], cpu_, spec_.memory);
+    if (drives_) builder_.join(places["cpu"], *drives_, spec_.storage);
+    for (const ListedLink& link : spec_.listed) {
+      for (const std::string& end : {link.a, link.b})
+        if (!places.contains(end)) places[end] = builder_.add_vertex(prefix_ + end);
+      for (int k = 0; k < link.count; ++k)
+        builder_.join(places[link.a], places[link.b], link.kind, link.count > 1 ? "#" + std::to_string(k) : "");
+    }
   }
 
   void add_nics() {
@@ -118,8 +158,11 @@ class NodeBuilder {
 
   const NodeSpec& spec_;
   ClusterBuilder& builder_;
+  int number_;
   std::string prefix_;
   NodeId node_{};
+  VertexId cpu_{};
+  std::optional<VertexId> drives_;
   std::vector<VertexId> gpus_, sockets_, nics_;
 };
 
@@ -142,7 +185,8 @@ ClusterSize size_of_node(const NodeSpec& spec) {
   size.nodes = 1;
   size.devices = gpus + nics + 2;
   size.vertices = size.devices + switches + 3;
-  size.links = 4 * gpus + 4 * switches + 2 * nics + 8 + (spec.inside == InsideKind::nvlink_mesh ? 48 : 0);
+  size.links = 4 * gpus + 4 * switches + 2 * nics + 8 + (spec.inside == InsideKind::nvlink_mesh ? 48 : 0) +
+               (spec.inside == InsideKind::full_mesh ? gpus * gpus : 0);
   return size;
 }
 

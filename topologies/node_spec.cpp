@@ -12,40 +12,23 @@ namespace {
 
 constexpr BytesPerSecond kSocketLink = BytesPerSecond(62.4e9);  // 3 UPI links of 20.8 GB/s, Intel Xeon; recalled
 
-/// A class of links from the catalogue, changed by what `over` (which may be empty or a scalar) says.
-LinkClass link_class(const TransportEntry& entry, BytesPerSecond nominal, const View& over,
-                     const std::string& own_name) {
-  LinkClass made{entry.transport, nominal, nominal * entry.efficiency_at(nominal), entry.latency};
-  if (!over || !over.is_map()) return made;
-  made.bandwidth = nominal * over["efficiency"].number_or(entry.efficiency_at(nominal));
-  made.latency = over["latency"].quantity_or(entry.latency);
-  if (!over["setup"] && !over["step"] && !over["ramp"]) return made;
-  made.transport.name = own_name;
-  made.transport.setup = over["setup"].quantity_or(entry.transport.setup);
-  made.transport.step = over["step"].quantity_or(entry.transport.step);
-  made.transport.ramp = over["ramp"].quantity_or(entry.transport.ramp);
-  return made;
-}
-
-const TransportEntry& known_transport(const std::string& name) {
-  const TransportEntry* entry = catalogue().transport(name);
-  require(entry != nullptr, "no transport " + name + " in the catalogue");
-  return *entry;
-}
-
 /// Fills a NodeSpec from one entry, noting every mistake.
 class SpecReader {
  public:
-  SpecReader(const View& item, std::string fabric_transport, Diagnostics& diagnostics)
-      : item_(item), fabric_transport_(std::move(fabric_transport)), diagnostics_(diagnostics) {}
+  SpecReader(const View& item, std::string fabric_transport, std::string directory, Diagnostics& diagnostics)
+      : item_(item),
+        fabric_transport_(std::move(fabric_transport)),
+        directory_(std::move(directory)),
+        diagnostics_(diagnostics) {}
 
   std::optional<NodeSpec> read() {
     const std::size_t before = diagnostics_.all().size();
     read_name();
     if (!read_hardware()) return std::nullopt;
     read_market();
-    read_inside();
     read_nics();
+    read_inside(item_, instance_ != nullptr ? instance_->inside : "", directory_, spec_, diagnostics_);
+    gather_nics();
     read_host_part();
     if (diagnostics_.all().size() > before) return std::nullopt;
     return spec_;
@@ -102,58 +85,6 @@ class SpecReader {
       spec_.price = instance_->price(spec_.market).value_or(PriceEntry{});
   }
 
-  [[nodiscard]] std::string gpus_text() const { return std::to_string(spec_.gpus) + " x " + spec_.gpu->type.name; }
-
-  void read_inside() {
-    const View inside = item_["inside"];
-    const View kind = inside && inside.is_map() ? inside["kind"] : inside;
-    std::string word = instance_ != nullptr ? instance_->inside : "";
-    if (kind) word = kind.text();
-    if (word.empty()) word = spec_.gpu->default_inside(spec_.gpus);
-    const View where = kind ? kind : item_;
-    const std::optional<InsideKind> known = inside_kind(word, where);
-    if (inside && inside.is_map()) spec_.gpus_per_switch = static_cast<int>(inside["gpus_per_switch"].integer_or(2));
-    if (known) set_inside(*known, inside);
-  }
-
-  std::optional<InsideKind> inside_kind(const std::string& word, const View& where) {
-    if (word == "pcie") return InsideKind::pcie;
-    if (word == "nvswitch") {
-      if (spec_.gpu->nvlink) return InsideKind::nvswitch;
-      fail(where, "inside nvswitch needs NVLink, which " + spec_.gpu->type.name + " lacks; use pcie");
-    } else if (word == "nvlink_mesh") {
-      if (spec_.gpu->meshes() && (spec_.gpus == 4 || spec_.gpus == 8)) return InsideKind::nvlink_mesh;
-      fail(where, "inside nvlink_mesh needs 4 or 8 GPUs with NVLink from GPU to GPU, such as V100-SXM2-16GB, not " +
-                      gpus_text());
-    } else {
-      fail(where, unknown_name("inside", word, {"nvswitch", "nvlink_mesh", "pcie"}));
-    }
-    return std::nullopt;
-  }
-
-  void set_inside(InsideKind kind, const View& inside) {
-    spec_.inside = kind;
-    const std::string own = spec_.name + ".inside";
-    const View over = inside && inside.is_map() ? inside : View();
-    const TransportEntry& slot = known_transport(spec_.gpu->pcie);
-    const View slot_over = kind == InsideKind::pcie ? over : View();
-    spec_.pcie = link_class(slot, written(slot_over, "bandwidth", slot_rate()), slot_over, own);
-    if (kind == InsideKind::pcie) return;
-    const NvlinkEntry& nvlink = *spec_.gpu->nvlink;
-    const BytesPerSecond one = kind == InsideKind::nvswitch ? nvlink.bandwidth : nvlink.link;
-    spec_.direct = link_class(known_transport(nvlink.transport), written(over, "bandwidth", one), over, own);
-  }
-
-  static BytesPerSecond written(const View& over, std::string_view key, BytesPerSecond fallback) {
-    return over ? over[key].quantity_or(fallback) : fallback;
-  }
-
-  /// 16 lanes, one direction: PCI Express base specifications 3.0, 4.0, 5.0.
-  [[nodiscard]] BytesPerSecond slot_rate() const {
-    if (spec_.gpu->pcie == "pcie3") return BytesPerSecond(15.75e9);
-    return BytesPerSecond(spec_.gpu->pcie == "pcie4" ? 31.5e9 : 63e9);
-  }
-
   void read_nics() {
     const View nic = item_["nic"], nics = item_["nics"];
     BytesPerSecond rate = instance_ != nullptr ? instance_->nic : BytesPerSecond{};
@@ -161,11 +92,16 @@ class SpecReader {
     const int fallback = instance_ != nullptr ? instance_->nics : (nic ? 1 : 0);
     spec_.nics = static_cast<int>(nics.integer_or(fallback));
     if (spec_.nics > 0 && rate.value == 0) return fail(nics, "needs nic, the rate of one");
-    if (spec_.nics > spec_.gpus) {
-      rate *= static_cast<double>(spec_.nics) / spec_.gpus;
-      spec_.nics = spec_.gpus;
-    }
-    if (spec_.nics > 0) spec_.nic = link_class(known_transport(transport_name()), rate, nic, spec_.name + ".nic");
+    nic_rate_ = rate;
+    given_nics_ = spec_.nics;
+  }
+
+  /// More NICs than GPUs are taken together, unless every one has links of its own.
+  void gather_nics() {
+    if (spec_.nics == 0) return;
+    nic_rate_ *= static_cast<double>(given_nics_) / spec_.nics;
+    spec_.nic = link_class(known_transport(transport_name()), nic_rate_, item_["nic"], spec_.name + ".nic");
+    spec_.nic.transport.family = transport_name();
   }
 
   [[nodiscard]] std::string transport_name() const {
@@ -193,9 +129,11 @@ class SpecReader {
   }
 
   View item_;
-  std::string fabric_transport_;
+  std::string fabric_transport_, directory_;
   Diagnostics& diagnostics_;
   const InstanceEntry* instance_ = nullptr;
+  BytesPerSecond nic_rate_{};
+  int given_nics_ = 0;
   NodeSpec spec_;
 };
 
@@ -213,8 +151,9 @@ int NodeSpec::switches() const {
   return found;
 }
 
-std::optional<NodeSpec> node_spec(const View& item, const std::string& fabric_transport, Diagnostics& diagnostics) {
-  return SpecReader(item, fabric_transport, diagnostics).read();
+std::optional<NodeSpec> node_spec(const View& item, const std::string& fabric_transport, const std::string& directory,
+                                  Diagnostics& diagnostics) {
+  return SpecReader(item, fabric_transport, directory, diagnostics).read();
 }
 
 }  // namespace trainyard

@@ -10,14 +10,15 @@ namespace {
 
 constexpr std::int64_t kMostGpus = 1 << 18;
 
-std::vector<NodeSpec> node_specs(const View& list, const std::string& fabric_transport, Diagnostics& diagnostics) {
+std::vector<NodeSpec> node_specs(const View& list, const std::string& fabric_transport, const std::string& directory,
+                                 Diagnostics& diagnostics) {
   std::vector<NodeSpec> specs;
   std::map<std::string, int> names;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const View item = list.at(i);
     if (++names[item["name"].text()] == 2)
       diagnostics.add(item["name"].place(), "another group is named \"" + item["name"].text() + "\" already");
-    if (auto spec = node_spec(item, fabric_transport, diagnostics)) specs.push_back(*std::move(spec));
+    if (auto spec = node_spec(item, fabric_transport, directory, diagnostics)) specs.push_back(*std::move(spec));
   }
   return specs;
 }
@@ -56,13 +57,14 @@ ClusterSize total_size(const std::vector<NodeSpec>& specs) {
 Attachment attachment_of(const Node& node, const NodeSpec& spec, const Cluster& cluster) {
   Attachment made;
   made.link = spec.nic;
+  made.region = spec.region;
   for (DeviceId device : node.devices)
     if (cluster.devices[index(device)].kind == DeviceKind::nic)
       made.nics.push_back(cluster.devices[index(device)].vertex);
   return made;
 }
 
-Cluster built(const std::vector<NodeSpec>& specs, FabricSpec fabric) {
+Cluster built(const std::vector<NodeSpec>& specs, FabricSpec fabric, Diagnostics& diagnostics) {
   ClusterBuilder builder(total_size(specs));
   std::vector<Attachment> attachments;
   for (const NodeSpec& spec : specs)
@@ -74,22 +76,24 @@ Cluster built(const std::vector<NodeSpec>& specs, FabricSpec fabric) {
     fabric.kind = FabricKind::star;
     fabric.assumed = true;
   }
-  add_fabric(fabric, std::move(attachments), builder);
+  add_fabric(fabric, std::move(attachments), builder, diagnostics);
   return std::move(builder.cluster);
 }
 
 }  // namespace
 
-Cluster build_cluster(const ConfigValue& section, const std::string& /*directory*/, Diagnostics& diagnostics) {
+Cluster build_cluster(const ConfigValue& section, const std::string& directory, Diagnostics& diagnostics) {
   const View root(section);
   const std::size_t before = diagnostics.all().size();
-  const auto fabric = fabric_spec(root["fabric"], diagnostics);
-  const auto specs = node_specs(root["nodes"], fabric ? fabric->transport : "", diagnostics);
+  const auto fabric = fabric_spec(root["fabric"], directory, diagnostics);
+  const auto specs = node_specs(root["nodes"], fabric ? fabric->transport : "", directory, diagnostics);
   if (diagnostics.all().size() == before) {
     check_size(specs, root["nodes"], diagnostics);
     check_nics(specs, root["nodes"], diagnostics);
   }
-  return diagnostics.all().size() == before ? built(specs, *fabric) : Cluster{};
+  if (diagnostics.all().size() > before) return {};
+  Cluster cluster = built(specs, *fabric, diagnostics);
+  return diagnostics.all().size() == before ? cluster : Cluster{};
 }
 
 }  // namespace trainyard

@@ -28,6 +28,12 @@ struct CatalogueEntry {
 [[nodiscard]] std::vector<CatalogueEntry> gpu_catalogue();
 [[nodiscard]] std::vector<CatalogueEntry> instance_catalogue();
 [[nodiscard]] std::vector<CatalogueEntry> fabric_catalogue();
+/// What import_topology reads.
+[[nodiscard]] std::vector<std::string> topology_import_kinds();
+/// A topology of another program as a `cluster:` section that build_cluster reads; comments say what the file leaves
+/// open. Throws UserError, one line, for files that are not of that kind, damaged, or beyond what is read.
+[[nodiscard]] std::string import_topology(const std::string& kind, const std::string& file);
+
 /// Text of all catalogue files, for `catalogue_hash`.
 [[nodiscard]] std::string topology_catalogue_text();
 

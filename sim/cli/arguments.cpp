@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "sim/cli/import_verb.hpp"
 #include "sim/config/schema.hpp"
 
 namespace trainyard {
@@ -32,16 +33,26 @@ constexpr std::array kVerbs{
              "megatron,autohet\n"
              "  trainyard compare mixed.yaml --format json | jq '.results[0].tokens_per_s'"},
     VerbInfo{Verb::explain, "explain", "what scenarios resolve to: devices, links, prices, layers, FLOPs, switches",
-             "  trainyard explain mixed.yaml"},
+             "  trainyard explain mixed.yaml\n  trainyard explain mixed.yaml --topology --dot mixed.dot"},
     VerbInfo{Verb::list, "list", "what the catalogues hold",
              "  trainyard list gpus\n  trainyard list gpus A100-SXM4-80GB"},
     VerbInfo{Verb::schema, "schema", "the JSON Schema of scenario files, for editors",
              "  trainyard schema --out scenario.schema.json"},
     VerbInfo{Verb::init, "init", "print a commented scenario to start from",
-             "  trainyard init > first.yaml && trainyard compare first.yaml"}};
+             "  trainyard init > first.yaml && trainyard compare first.yaml"},
+    VerbInfo{Verb::validate, "validate", "predictions beside published measurements",
+             "  trainyard validate --worst 20\n  trainyard validate --data tables/ --source vtrain_multi --format csv"},
+    VerbInfo{Verb::check, "check", "simulate baselines again; status 1 if a figure has drifted",
+             "  trainyard check baselines/*.json --junit check.xml\n"
+             "  trainyard check --update mixed.yaml --into baselines"},
+    VerbInfo{Verb::collective, "collective", "time collectives on a scenario's cluster, as nccl-tests prints them",
+             "  trainyard collective mixed.yaml --op all_reduce --gpus 16 --bytes 1MB..4GB"},
+    VerbInfo{Verb::import, "import", "make scenario YAML of other programs' files",
+             "  trainyard import nccl-topology topo.xml\n  nvidia-smi topo -m > topo.txt && trainyard import "
+             "nvidia-smi-topo topo.txt --out node.yaml"}};
 
 /// Reserved verbs (design.md §3): known by name, so that nobody takes them for a typing error.
-constexpr std::array kLaterVerbs{"sweep", "check", "validate", "collective", "import", "export", "calibrate", "merge"};
+constexpr std::array kLaterVerbs{"sweep", "export", "calibrate", "merge"};
 const std::vector<std::string> kCatalogues{"strategies", "gpus",      "instances", "models",
                                            "fabrics",    "schedules", "software"};
 
@@ -87,6 +98,71 @@ void add_simulation_options(CLI::App& verb, Arguments& arguments, RawOptions& ra
   verb.add_flag("--quiet", arguments.quiet, "no progress bar");
 }
 
+void add_job_options(CLI::App& verb, Arguments& arguments) {
+  verb.add_option("--jobs", arguments.jobs, "simulations at a time (default: the cores)")
+      ->check(CLI::Range(1, kMostJobs))
+      ->type_name("N");
+  verb.add_flag("--quiet", arguments.quiet, "no progress bar");
+  add_output_options(verb, arguments);
+}
+
+void add_validate_options(CLI::App& verb, Arguments& arguments, RawOptions& raw) {
+  verb.add_option("--data", arguments.data,
+                  "folder of published tables (CSV, known by their headers) or of our own form")
+      ->type_name("DIR");
+  verb.add_option("--source", arguments.source, "only this source")->type_name("NAME");
+  verb.add_option("--gpu", arguments.gpu, "only rows whose GPU contains this")->type_name("TEXT");
+  verb.add_option("--worst", arguments.worst, "also list the N largest errors of the step time")
+      ->check(CLI::Range(0, 1000000))
+      ->type_name("N");
+  verb.add_option("--check", arguments.budget, "limits on the errors (YAML): status 1 past them")->type_name("FILE");
+  verb.add_option("--format", raw.format, "table, json or csv")
+      ->check(CLI::IsMember({"table", "json", "csv"}))
+      ->type_name("FORMAT");
+  CLI::Option* convert =
+      verb.add_option("--convert", arguments.convert, "write the tables of DIR in our own form, predict nothing");
+  CLI::Option* into = verb.add_option("--into", arguments.into, "where --convert writes")->type_name("DIR");
+  convert->type_name("DIR")->needs(into);
+  into->needs(convert);
+  add_job_options(verb, arguments);
+}
+
+void add_check_options(CLI::App& verb, Arguments& arguments) {
+  verb.add_option("BASELINE", arguments.baselines, "baseline files; with --update scenario files")
+      ->required()
+      ->type_name("");
+  verb.add_option("--tolerance", arguments.tolerance, "allowed drift of a figure, a share of it (default: 0.005)")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("SHARE");
+  CLI::Option* update = verb.add_flag("--update", arguments.update, "write baselines of scenarios instead");
+  CLI::Option* into = verb.add_option("--into", arguments.into, "where --update writes")->type_name("DIR");
+  update->needs(into);
+  into->needs(update);
+  verb.add_option("--junit", arguments.junit, "write the outcome as JUnit XML to FILE")->type_name("FILE");
+  add_job_options(verb, arguments);
+}
+
+void add_collective_options(CLI::App& verb, Arguments& arguments, RawOptions& raw) {
+  verb.add_option("SCENARIO", arguments.scenarios, "scenario file; only its cluster counts")
+      ->required()
+      ->expected(1)
+      ->type_name("");
+  verb.add_option("--op", arguments.operation,
+                  "all_reduce, reduce_scatter, all_gather, all_to_all, broadcast or send_recv")
+      ->type_name("OPERATION");
+  verb.add_option("--gpus", arguments.gpus, "how many of the cluster's first GPUs (default: all)")
+      ->check(CLI::Range(2, 10'000'000))
+      ->type_name("N");
+  verb.add_option("--bytes", arguments.bytes, "a size, or FIRST..LAST, doubling")->required()->type_name("SIZE");
+  verb.add_option("--algorithm", arguments.algorithm,
+                  "of an all-reduce: ring, tree, hierarchical or in_network (default: the fastest that the links have)")
+      ->type_name("NAME");
+  verb.add_option("--format", raw.format, "table, json or csv")
+      ->check(CLI::IsMember({"table", "json", "csv"}))
+      ->type_name("FORMAT");
+  add_output_options(verb, arguments);
+}
+
 void add_options(CLI::App& verb, const VerbInfo& info, Arguments& arguments, RawOptions& raw) {
   switch (info.verb) {
     case Verb::compare:
@@ -98,6 +174,15 @@ void add_options(CLI::App& verb, const VerbInfo& info, Arguments& arguments, Raw
       return add_simulation_options(verb, arguments, raw);
     case Verb::explain:
       verb.add_option("SCENARIO", arguments.scenarios, "scenario files")->required()->type_name("");
+      verb.add_flag("--topology", arguments.topology, "only the network: links, tiers, oversubscription, bisection");
+      verb.add_option("--dot", arguments.dot, "write the network of the first variant for Graphviz to FILE")
+          ->type_name("FILE");
+      return add_output_options(verb, arguments);
+    case Verb::import:
+      verb.add_option("KIND", arguments.import_kind, fmt::format("{}", fmt::join(import_kinds(), ", ")))
+          ->required()
+          ->type_name("");
+      verb.add_option("FILE", arguments.import_file, "what to read")->required()->type_name("");
       return add_output_options(verb, arguments);
     case Verb::list:
       verb.add_option("WHAT", arguments.list_what, fmt::format("{}", fmt::join(kCatalogues, ", ")))
@@ -105,6 +190,12 @@ void add_options(CLI::App& verb, const VerbInfo& info, Arguments& arguments, Raw
           ->type_name("");
       verb.add_option("NAME", arguments.list_name, "everything about this one")->type_name("");
       return add_output_options(verb, arguments);
+    case Verb::validate:
+      return add_validate_options(verb, arguments, raw);
+    case Verb::check:
+      return add_check_options(verb, arguments);
+    case Verb::collective:
+      return add_collective_options(verb, arguments, raw);
     case Verb::schema:
     case Verb::init:
       return add_output_options(verb, arguments);
@@ -191,7 +282,8 @@ std::string overview() {
          "\n  --help, after a verb too; --version\n\nA start:\n  trainyard init > first.yaml\n  trainyard explain "
          "first.yaml\n"
          "  trainyard compare first.yaml\n\n"
-         "Exit status: 0 done; 2 wrong input or usage; 3 no strategy found a plan that fits; 4 a case ended in an "
+         "Exit status: 0 done; 1 a check or budget failed; 2 wrong input or usage; 3 no strategy found a plan that "
+         "fits; 4 a case ended in an "
          "error;\n"
          "70 a bug in Trainyard; 74 an output could not be written; 130 interrupted.\n";
 }

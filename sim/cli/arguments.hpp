@@ -7,7 +7,7 @@
 
 namespace trainyard {
 
-enum class Verb { run, compare, explain, list, schema, init };
+enum class Verb { run, compare, explain, list, schema, init, validate, check, collective, import };
 enum class Format { table, json, csv };
 enum class Colour { automatic, always, never };
 
@@ -22,6 +22,17 @@ struct Arguments {
   int jobs = 1;
   bool timings = false, quiet = false, symmetry = true, full_detail = false;
   std::string list_what, list_name;  ///< `list`
+  std::string operation = "all_reduce", bytes, algorithm = "automatic";  ///< `collective`
+  int gpus = 0;                                                          ///< `collective`
+  std::string data, budget, gpu, source, convert, into;  ///< `validate`; `into` of `check --update` too
+  int worst = 0;
+  std::vector<std::string> baselines;  ///< `check`: baselines, with `update` scenarios
+  bool update = false;
+  double tolerance = 0.005;
+  std::string junit;
+  std::string import_kind, import_file;  ///< `import`
+  bool topology = false;                 ///< `explain`
+  std::string dot;                       ///< `explain`: FILE for Graphviz
 };
 
 /// The program ends here: help and version go to standard output with status 0, a wrong word to standard error with 2.

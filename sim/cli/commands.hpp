@@ -10,6 +10,8 @@ namespace trainyard {
 
 /// `run` and `compare`. Returns the exit status.
 [[nodiscard]] int simulate(const Arguments& arguments, const WorkerNursery& nursery);
+/// `collective`: one simulated collective a size, on the first GPUs of the scenario's cluster (sim/cli/collective_verb.cpp).
+[[nodiscard]] std::string collective_text(const Arguments& arguments, const WorkerNursery& nursery);
 /// The text of `explain`, `list`, `schema`.
 [[nodiscard]] std::string explain_text(const Arguments& arguments);
 [[nodiscard]] std::string list_text(const Arguments& arguments);

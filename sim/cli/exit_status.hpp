@@ -9,6 +9,7 @@ namespace trainyard {
 
 namespace exit_status {
 inline constexpr int kDone = 0;
+inline constexpr int kCheckFailed = 1;
 inline constexpr int kWrongInput = 2;
 inline constexpr int kNothingFits = 3;
 inline constexpr int kCaseFailed = 4;

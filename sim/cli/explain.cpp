@@ -2,8 +2,10 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/explain_memory.hpp"
+#include "sim/cli/explain_topology.hpp"
 #include "sim/cli/scenarios.hpp"
 #include "sim/report/describe.hpp"
+#include "sim/report/output_file.hpp"
 
 namespace trainyard {
 namespace {
@@ -35,15 +37,23 @@ std::string variant_text(const Scenario& scenario, const Variant& variant) {
   const std::string which = variant.name.empty() ? "" : " of variant " + variant.name;
   const std::string memory = memory_text(scenario, variant);
   return fmt::format("cluster{}: {}\n{}\nworkload{}: {}\n{}\n{}", which, one_line(variant.cluster),
-                     description(variant.cluster), which, one_line(variant.workload), description(variant.workload), memory.empty() ? "" : memory + "\n");
+                     description(variant.cluster), which, one_line(variant.workload), description(variant.workload),
+                     memory.empty() ? "" : memory + "\n");
 }
 
 }  // namespace
 
 std::string explain_text(const Arguments& arguments) {
   std::string text;
-  for (const Scenario& scenario : load_scenarios(arguments.scenarios)) {
+  const std::vector<Scenario> scenarios = load_scenarios(arguments.scenarios);
+  if (!arguments.dot.empty()) write_file(arguments.dot, topology_dot(scenarios.front().variants.front().cluster));
+  for (const Scenario& scenario : scenarios) {
     text += fmt::format("{}{} ({})\n\n", text.empty() ? "" : "\n\n", scenario.name, scenario.file);
+    if (arguments.topology) {
+      for (const Variant& variant : scenario.variants)
+        text += (variant.name.empty() ? "" : "variant " + variant.name + "\n") + topology_text(variant.cluster);
+      continue;
+    }
     for (const Variant& variant : scenario.variants) text += variant_text(scenario, variant);
     text += strategies_text(scenario);
   }

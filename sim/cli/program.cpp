@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "sim/cli/check_verb.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/exit_status.hpp"
+#include "sim/cli/import_verb.hpp"
 #include "sim/cli/output.hpp"
+#include "sim/cli/validate_verb.hpp"
 #include "sim/planning/registry.hpp"
 #include "sim/report/output_file.hpp"
 #include "sim/scenario/starter.hpp"
@@ -46,6 +49,14 @@ int carry_out(const Arguments& arguments, const WorkerNursery& nursery) {
       return print(arguments, list_text(arguments));
     case Verb::schema:
       return print(arguments, schema_text());
+    case Verb::validate:
+      return validate(arguments, nursery);
+    case Verb::check:
+      return check_baselines(arguments, nursery);
+    case Verb::import:
+      return print(arguments, import_text(arguments));
+    case Verb::collective:
+      return print(arguments, collective_text(arguments, nursery));
     case Verb::init:
       return print(arguments, starter_scenario());
   }

@@ -2,11 +2,19 @@
 #pragma once
 
 #include "sim/model/cluster.hpp"
+#include "sim/model/plan.hpp"
 #include "sim/units/quantity.hpp"
 
 namespace trainyard {
 
-enum class CollectiveKind { all_reduce, reduce_scatter, all_gather, send };
+enum class CollectiveKind { all_reduce, reduce_scatter, all_gather, send, broadcast, all_to_all };
+
+/// The inside of each node, for algorithms that treat it apart.
+struct InnerGroup {
+  int members = 1;                   ///< in each node
+  BytesPerSecond rate{};             ///< of each member's way to the others
+  Transport transport;
+};
 
 /// Who takes part and over what, as the ring algorithm sees it.
 struct CollectiveShape {
@@ -16,18 +24,32 @@ struct CollectiveShape {
   int rings = 1;                     ///< parallel rings, each with 1/rings of the bytes
   BytesPerSecond ring_rate{};        ///< of one ring when all run: the least capacity over multiplicity of its links
   Seconds hop_latency{};             ///< of the slowest hop
+  Algorithm algorithm = Algorithm::automatic;  ///< of an all-reduce; automatic: the fastest that the transport has
+  std::optional<InnerGroup> inside = std::nullopt;  ///< for hierarchical and in-network all-reduces over several nodes
 };
 
 /// delay + bytes / ring_rate: the delay is what no bandwidth shortens.
 struct CollectiveCost {
   Seconds delay{};
   Bytes bytes{};                     ///< through each link, for each ring that crosses it; a whole number
+  Algorithm algorithm = Algorithm::ring;  ///< what was chosen
   [[nodiscard]] Seconds alone(BytesPerSecond rate) const { return delay + bytes / rate; }
 };
 
-/// Ring algorithm on `size` bytes (the whole buffer): bytes = f · size / rings with f = 2(n-1)/n for all-reduce, (n-1)/n for
-/// reduce-scatter and all-gather, 1 for a send; delay = setup + max((hops-1) · step, steps · hop latency) + sqrt(x · ramp),
-/// x = bytes / ring_rate. Source: fits of nccl-tests tables (topologies/transports.yaml); steps = 2(n-1), n-1 or 1.
+/// Of `size` bytes: the whole buffer (all-reduce, broadcast, send), the gathered one, or what one member sends in an
+/// all-to-all. delay = setup + max(steps · step, steps · hop latency) + sqrt(x · ramp); x = bytes / ring_rate; an algorithm that
+/// reaches only the share `rate` of the links moves bytes / rate. With n members, h hops, m = n / h members a hop, bytes times rings:
+///   ring             2(n-1)/n · size, 2(h-1) steps   reduce-scatter, all-gather: half; broadcast: size, h-1 steps; send: size
+///   tree             2 · size (one of h = 2: size),  2 log2(h) steps: up and down
+///   hierarchical     2(h-1)/h · size after a reduce-scatter and before an all-gather inside, both in the delay
+///   in_network       (1 + 1/h) · size among devices on a switch; size, at the pace of the inside, between nodes
+///   all-to-all       m (h-1)/h · size
+/// `step` of a transport is there and back (an all-reduce's), so reduce-scatter, all-gather and broadcast count half a step.
+/// Sources: Thakur et al. 2005 (ring), Sanders et al. 2009 (double tree), nccl-tests' tables (topologies/transports.yaml).
+/// UserError when the transport cannot do the algorithm that was asked for.
 [[nodiscard]] CollectiveCost collective_cost(const CollectiveShape& shape, const Transport& transport, Bytes size);
+
+/// Whether it can be asked for on this shape.
+[[nodiscard]] bool offers(const Transport& transport, const CollectiveShape& shape, Algorithm algorithm);
 
 }  // namespace trainyard

@@ -74,9 +74,9 @@ class ResourceMaker {
     channel_of_.assign(uses_.size(), -1);
     for (std::size_t link_class = 0; link_class < uses_.size(); ++link_class) {
       if (uses_[link_class].size() < 2) continue;
-      const Link& link = cluster_.links[symmetry_.links.first[link_class]];
+      const auto link = id_at<LinkId>(std::size_t(symmetry_.links.first[link_class]));
       channel_of_[link_class] = int(lowered_.graph.channels.size());
-      lowered_.graph.channels.push_back({link.name, link.bandwidth});
+      lowered_.graph.channels.push_back({cluster_.name_of(link), cluster_.links[index(link)].bandwidth});
     }
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,14 @@ struct Device {
   VertexId vertex{};
 };
 
+/// One way of running a collective over a class of links, in the form of Transport's own times.
+struct AlgorithmTimes {
+  Seconds setup{}, step{}, ramp{};
+  double rate = 1;               ///< share of the links' bandwidth that it reaches
+  int from = 2;                  ///< members or nodes (whichever hops count) below which it is not chosen
+  bool on_request = false;       ///< needs a switch or library that not every cluster has: never chosen unasked
+};
+
 /// How a class of links behaves beyond its bandwidth (fidelity.md §2, collectives):
 ///   t = setup + step · steps + x + sqrt(x · ramp),   x = bytes on the busiest link / bandwidth
 struct Transport {
@@ -66,11 +75,14 @@ struct Transport {
   Seconds step{};                ///< a1: each further step of its algorithm
   Seconds ramp{};                ///< c
   bool direct_memory = true;     ///< devices reach it without staging through the host
+  std::string family{};          ///< of network cards: only equal families exchange memory directly; "": not a network
+  std::optional<AlgorithmTimes> ring;  ///< absent: setup, step and ramp, which always hold for single transfers
+  std::optional<AlgorithmTimes> tree, in_network, exchange;  ///< exchange: all-to-all
 };
 
 /// One direction of a link. `bandwidth` is what bulk traffic reaches (nominal × the transport's efficiency).
 struct Link {
-  std::string name;
+  std::string name;              ///< "": Cluster::name_of makes it from both ends, which saves memory
   VertexId from{}, to{};
   BytesPerSecond bandwidth{};
   BytesPerSecond nominal{};
@@ -98,6 +110,8 @@ struct Cluster {
   std::vector<Link> links;
   std::vector<std::string> vertices;  ///< names
   [[nodiscard]] const DeviceType& type_of(DeviceId d) const { return device_types[index(devices[index(d)].type)]; }
+  /// The link's own name, else FROM>TO.
+  [[nodiscard]] std::string name_of(LinkId link) const;
   /// All GPUs, node by node: the default `devices` of a Plan.
   [[nodiscard]] std::vector<DeviceId> gpus() const;
 };

@@ -6,26 +6,48 @@
 
 namespace trainyard {
 
-PathSearch::Graph PathSearch::graph_of(const Cluster& cluster) {
+namespace {
+
+/// Beyond so many NICs at one vertex, only those of the two ends are looked at.
+constexpr std::size_t kManyNics = 24;
+
+template <class Graph>
+std::size_t degree(bool forward, std::size_t vertex, const Graph& graph) {
+  return forward ? out_degree(vertex, graph) : in_degree(vertex, graph);
+}
+
+}  // namespace
+
+PathSearch::Graph PathSearch::graph_of(bool with_nics) const {
   std::vector<std::pair<std::size_t, std::size_t>> ends;
   std::vector<LinkIndex> indices;
-  ends.reserve(cluster.links.size());
-  indices.reserve(cluster.links.size());
-  for (std::size_t i = 0; i < cluster.links.size(); ++i) {
-    ends.emplace_back(index(cluster.links[i].from), index(cluster.links[i].to));
+  ends.reserve(cluster_.links.size());
+  indices.reserve(cluster_.links.size());
+  for (std::size_t i = 0; i < cluster_.links.size(); ++i) {
+    const std::size_t from = index(cluster_.links[i].from), to = index(cluster_.links[i].to);
+    if (!with_nics && (nic_node_[from] >= 0 || nic_node_[to] >= 0)) continue;
+    ends.emplace_back(from, to);
     indices.push_back({static_cast<std::int32_t>(i)});
   }
   return Graph(boost::edges_are_unsorted_multi_pass, ends.begin(), ends.end(), indices.begin(),
-               cluster.vertices.size());
+               cluster_.vertices.size());
 }
 
 PathSearch::PathSearch(const Cluster& cluster)
     : cluster_(cluster),
-      graph_(graph_of(cluster)),
       passing_(cluster.vertices.size(), Passing::always),
       node_(cluster.vertices.size(), -1),
       nic_node_(cluster.vertices.size(), -1) {
-  for (const Device& device : cluster.devices) {
+  classify_vertices();
+  graph_ = graph_of(true);
+  plain_ = graph_of(false);
+  ahead_.reached.resize(cluster.vertices.size());
+  behind_.reached.resize(cluster.vertices.size());
+  behind_.forward = false;
+}
+
+void PathSearch::classify_vertices() {
+  for (const Device& device : cluster_.devices) {
     node_[index(device.vertex)] = static_cast<std::int32_t>(device.node);
     if (device.kind == DeviceKind::nic) nic_node_[index(device.vertex)] = static_cast<std::int32_t>(device.node);
     Passing& passing = passing_[index(device.vertex)];
@@ -33,9 +55,9 @@ PathSearch::PathSearch(const Cluster& cluster)
     if (device.kind == DeviceKind::nic) passing = Passing::nic;
     if (device.kind == DeviceKind::cpu || device.kind == DeviceKind::storage) passing = Passing::never;
   }
-  ahead_.reached.resize(cluster.vertices.size());
-  behind_.reached.resize(cluster.vertices.size());
-  behind_.forward = false;
+  for (const Link& link : cluster_.links)
+    if (passing_[index(link.to)] == Passing::never && passing_[index(link.from)] == Passing::always)
+      passing_[index(link.from)] = Passing::bridge;
 }
 
 bool PathSearch::passes(std::int32_t vertex) const {
@@ -46,6 +68,8 @@ bool PathSearch::passes(std::int32_t vertex) const {
       return passage_.gpus;
     case Passing::nic:
       return passage_.nics;
+    case Passing::bridge:
+      return passage_.bridges;
     case Passing::never:
       return false;
   }
@@ -64,14 +88,51 @@ void PathSearch::start(Side& side, VertexId at) {
   side.reached[index(at)] = {search_, 0, -1, std::numeric_limits<double>::infinity()};
 }
 
+bool PathSearch::many_nics(const Side& side, std::size_t vertex) const {
+  return degree(side.forward, vertex, graph_) > degree(side.forward, vertex, plain_) + kManyNics;
+}
+
 std::size_t PathSearch::work(const Side& side) const {
   std::size_t edges = 0;
   for (std::int32_t v : side.frontier) {
     if (side.distance > 0 && !passes(v)) continue;
     const auto vertex = static_cast<std::size_t>(v);
-    edges += side.forward ? out_degree(vertex, graph_) : in_degree(vertex, graph_);
+    edges += degree(side.forward, vertex, many_nics(side, vertex) ? plain_ : graph_);
   }
   return edges;
+}
+
+/// NICs of both ends' nodes that hang on this vertex, found from the NICs, which have few links.
+template <class Follow>
+void PathSearch::nics_of_ends(const Side& side, std::size_t vertex, const Follow& follow) const {
+  for (std::size_t end = 0; end < 2; ++end) {
+    if (nodes_[end] < 0 || (end == 1 && nodes_[1] == nodes_[0])) continue;
+    for (DeviceId device : cluster_.nodes[static_cast<std::size_t>(nodes_[end])].devices) {
+      const std::size_t nic = index(cluster_.devices[index(device)].vertex);
+      if (nic_node_[nic] < 0) continue;
+      if (side.forward) {
+        for (auto [edge, last] = in_edges(nic, graph_); edge != last; ++edge)
+          if (source(*edge, graph_) == vertex) follow(graph_[*edge].link, nic);
+      } else {
+        for (auto [edge, last] = out_edges(nic, graph_); edge != last; ++edge)
+          if (target(*edge, graph_) == vertex) follow(graph_[*edge].link, nic);
+      }
+    }
+  }
+}
+
+template <class Follow>
+void PathSearch::neighbours(const Side& side, std::size_t vertex, const Follow& follow) const {
+  const bool many = many_nics(side, vertex);
+  const Graph& graph = many ? plain_ : graph_;
+  if (side.forward) {
+    for (auto [edge, end] = out_edges(vertex, graph); edge != end; ++edge)
+      follow(graph[*edge].link, target(*edge, graph));
+  } else {
+    for (auto [edge, end] = in_edges(vertex, graph); edge != end; ++edge)
+      follow(graph[*edge].link, source(*edge, graph));
+  }
+  if (many) nics_of_ends(side, vertex, follow);
 }
 
 void PathSearch::reach(Side& side, std::int32_t vertex, std::int32_t link, double bottleneck) {
@@ -95,13 +156,7 @@ void PathSearch::expand(Side& side) {
       const double width = cluster_.links[static_cast<std::size_t>(link)].bandwidth.value;
       reach(side, static_cast<std::int32_t>(neighbour), link, std::min(so_far, width));
     };
-    if (side.forward) {
-      for (auto [edge, end] = out_edges(static_cast<std::size_t>(v), graph_); edge != end; ++edge)
-        follow(graph_[*edge].link, target(*edge, graph_));
-    } else {
-      for (auto [edge, end] = in_edges(static_cast<std::size_t>(v), graph_); edge != end; ++edge)
-        follow(graph_[*edge].link, source(*edge, graph_));
-    }
+    neighbours(side, static_cast<std::size_t>(v), follow);
   }
   std::swap(side.frontier, side.next);
   ++side.distance;
@@ -153,6 +208,31 @@ std::optional<std::vector<LinkId>> PathSearch::find(VertexId from, VertexId to, 
     if (middle >= 0) return path_through(middle);
   }
   return std::nullopt;
+}
+
+std::optional<VertexId> PathSearch::nearest_nic(VertexId gpu) {
+  ++search_;
+  passage_ = {.gpus = false, .nics = false, .bridges = true};
+  nodes_ = {node_[index(gpu)], node_[index(gpu)]};
+  start(ahead_, gpu);
+  while (!ahead_.frontier.empty()) {
+    expand(ahead_);
+    std::int32_t best = -1;
+    double width = -1;
+    for (std::int32_t v : ahead_.frontier) {
+      const double here = ahead_.reached[static_cast<std::size_t>(v)].bottleneck;
+      if (nic_node_[static_cast<std::size_t>(v)] < 0 || here < width || (here == width && v > best)) continue;
+      best = v;
+      width = here;
+    }
+    if (best >= 0) return VertexId{best};
+  }
+  return std::nullopt;
+}
+
+bool PathSearch::by_nic(const std::vector<LinkId>& way) const {
+  return std::any_of(way.begin(), way.end(),
+                     [&](LinkId link) { return nic_node_[index(cluster_.links[index(link)].to)] >= 0; });
 }
 
 std::vector<LinkId> PathSearch::between(VertexId from, VertexId to) const {

@@ -14,8 +14,9 @@ namespace trainyard {
 
 /// What is allowed between two ends.
 struct Passage {
-  bool gpus = false;  ///< GPUs may hand traffic on
-  bool nics = true;   ///< NICs may hand traffic on
+  bool gpus = false;    ///< GPUs may hand traffic on
+  bool nics = true;     ///< NICs may hand traffic on
+  bool bridges = true;  ///< so may host bridges: vertices without a device that lead straight to a host
 };
 
 /// The graph of a cluster's vertices, and one search on it at a time.
@@ -28,6 +29,12 @@ class PathSearch {
   /// the middle).
   [[nodiscard]] std::optional<std::vector<LinkId>> find(VertexId from, VertexId to, Passage passage);
 
+  /// The nearest NIC of a GPU's own node, ties to the wider way, then to the lower vertex; nothing if none is reached.
+  [[nodiscard]] std::optional<VertexId> nearest_nic(VertexId gpu);
+
+  /// Whether a way crosses a NIC.
+  [[nodiscard]] bool by_nic(const std::vector<LinkId>& way) const;
+
   /// Links that lead straight from one vertex to another, by id.
   [[nodiscard]] std::vector<LinkId> between(VertexId from, VertexId to) const;
 
@@ -37,7 +44,7 @@ class PathSearch {
   };
   using Graph = boost::compressed_sparse_row_graph<boost::bidirectionalS, boost::no_property, LinkIndex>;
 
-  enum class Passing : std::uint8_t { always, gpu, nic, never };
+  enum class Passing : std::uint8_t { always, gpu, nic, bridge, never };
 
   /// How a vertex was reached from one end.
   struct Reached {
@@ -56,10 +63,16 @@ class PathSearch {
     std::int32_t distance = 0;
   };
 
-  [[nodiscard]] static Graph graph_of(const Cluster& cluster);
+  [[nodiscard]] Graph graph_of(bool with_nics) const;
+  void classify_vertices();
+  [[nodiscard]] bool many_nics(const Side& side, std::size_t vertex) const;
   [[nodiscard]] bool passes(std::int32_t vertex) const;
   [[nodiscard]] std::size_t work(const Side& side) const;
   [[nodiscard]] bool strange_nic(std::size_t vertex) const;
+  template <class Follow>
+  void neighbours(const Side& side, std::size_t vertex, const Follow& follow) const;
+  template <class Follow>
+  void nics_of_ends(const Side& side, std::size_t vertex, const Follow& follow) const;
   void start(Side& side, VertexId at);
   void expand(Side& side);
   void reach(Side& side, std::int32_t vertex, std::int32_t link, double bottleneck);
@@ -67,10 +80,11 @@ class PathSearch {
   [[nodiscard]] std::vector<LinkId> path_through(std::int32_t middle) const;
 
   const Cluster& cluster_;
+  std::vector<Passing> passing_;        ///< [vertex]
+  std::vector<std::int32_t> node_;      ///< [vertex]: of the device there, or -1
+  std::vector<std::int32_t> nic_node_;  ///< [vertex]: the same for NICs only
   Graph graph_;
-  std::vector<Passing> passing_;         ///< [vertex]
-  std::vector<std::int32_t> node_;       ///< [vertex]: of the device there, or -1
-  std::vector<std::int32_t> nic_node_;   ///< [vertex]: the same for NICs only
+  Graph plain_;                          ///< without the links to and from NICs
   std::array<std::int32_t, 2> nodes_{};  ///< of both ends of this search
   Side ahead_, behind_;
   Passage passage_;

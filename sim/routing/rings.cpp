@@ -26,7 +26,7 @@ class RingBuilder {
   }
 
  private:
-  /// The members on one node.
+  /// The members on one node, or on the nodes of one NVLink domain.
   struct Group {
     std::vector<DeviceId> members;
     std::vector<DeviceId> nics;                 ///< distinct, in the order of the members they serve
@@ -41,7 +41,7 @@ class RingBuilder {
       require(index(member) < cluster_.devices.size(), "a ring's member is no device");
       const Device& device = cluster_.devices[index(member)];
       require(device.kind == DeviceKind::gpu && seen.insert(member).second, "a ring's members are GPUs, each once");
-      const auto [entry, added] = position.try_emplace(device.node, groups_.size());
+      const auto [entry, added] = position.try_emplace(router_.island_of(device.node), groups_.size());
       if (added) groups_.emplace_back();
       groups_[entry->second].members.push_back(member);
     }
@@ -129,9 +129,15 @@ class RingBuilder {
     return {last, head, nic};
   }
 
+  /// From NIC to NIC; where no way joins the two (rails without a spine), as the router goes from GPU to GPU.
   void hop_between(std::vector<DeviceId> way, const Group& next, std::size_t ring) {
-    way.push_back(nic_of_ring(next, ring));
-    way.push_back(head_of(next, ring));
+    const DeviceId nic = nic_of_ring(next, ring), head = head_of(next, ring);
+    if (router_.find_route(way.back(), nic) == nullptr) {
+      way.back() = head;
+    } else {
+      way.push_back(nic);
+      way.push_back(head);
+    }
     hop(way);
   }
 
@@ -150,6 +156,11 @@ class RingBuilder {
 
   void consider(const Route& hop) {
     use_.hop_latency = std::max(use_.hop_latency, hop.latency);
+    if (const auto common = router_.common_transport(hop)) {
+      use_.transport = *common;
+      common_ = true;
+    }
+    if (common_) return;
     if (slowest_.value > 0 && hop.bottleneck >= slowest_) return;
     slowest_ = hop.bottleneck;
     use_.transport = router_.transport_of(hop);
@@ -168,6 +179,7 @@ class RingBuilder {
   std::vector<Group> groups_;
   std::vector<LinkId> crossed_;
   BytesPerSecond slowest_{};
+  bool common_ = false;  ///< a hop joins unlike cards: all hops speak TCP
   RingUse use_;
 };
 

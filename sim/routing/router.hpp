@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,7 +30,7 @@ struct RingUse {
   std::vector<std::pair<LinkId, int>> links;  ///< by LinkId
   Seconds hop_latency{};                      ///< the slowest hop between neighbours of a ring
   TransportId transport{};                    ///< of the slowest hop
-  int nodes = 1;                              ///< how many nodes the members lie on
+  int nodes = 1;  ///< how many nodes the members lie on; nodes of one NVLink domain count as one
 };
 
 /// Throws UserError naming both devices when there is no path. Keeps a reference to the cluster, which must outlive it.
@@ -42,7 +43,9 @@ class Router {
   Router(Router&&) noexcept;
 
   /// Fewest links, ties to the wider, then to the lower link id. GPUs hand traffic on only between GPUs of their own
-  /// node (direct links of a mesh), NICs only between their own node and another, hosts and stores never. Cached;
+  /// node (direct links of a mesh), NICs only between their own node and another, hosts and stores never. Between GPUs
+  /// of different nodes, first without crossing a host; where that leads nowhere (rails without a spine), through the
+  /// GPU of the sender's node that does reach the receiver, its like first (as NCCL's PXN); else over hosts. Cached;
   /// deterministic. Cost of a new route: the devices' surroundings, not the cluster.
   [[nodiscard]] const Route& route(DeviceId from, DeviceId to) const;
 
@@ -54,7 +57,10 @@ class Router {
   /// none twice.
   [[nodiscard]] RingUse rings(std::span<const DeviceId> members) const;
 
-  /// The transport of the slowest link of a route.
+  /// The transport of the slowest link of a route; where its NICs are of families that cannot exchange memory directly
+  /// (InfiniBand and RoCE, say), or one of its links speaks TCP only, the cluster's TCP transport. Rings: the same for
+  /// all hops as soon as one needs it, since a communicator chooses its transport once. Bytes still move at the links'
+  /// own rates.
   [[nodiscard]] TransportId transport_of(const Route& route) const;
 
  private:
@@ -62,6 +68,10 @@ class Router {
   struct State;
   [[nodiscard]] const Cluster& cluster() const;
   [[nodiscard]] const Route* find_route(DeviceId from, DeviceId to) const;
+  [[nodiscard]] std::optional<std::vector<LinkId>> search_route(DeviceId from, DeviceId to) const;
+  [[nodiscard]] std::optional<std::vector<LinkId>> route_by_peer(DeviceId from, DeviceId to) const;
+  [[nodiscard]] std::optional<TransportId> common_transport(const Route& route) const;
+  [[nodiscard]] NodeId island_of(NodeId node) const;
   [[nodiscard]] std::vector<LinkId> direct_links(DeviceId from, DeviceId to) const;
   [[nodiscard]] DeviceId nic_of(DeviceId gpu) const;
   std::unique_ptr<State> state_;

@@ -32,7 +32,7 @@ const std::map<std::string, Parts>& allowed_arrows() {
       {"strategies", {"sim/planning", "sim/model", "sim/cost", "sim/routing", "sim/config"}},
       {"sim/scenario", {"topologies", "workloads", "sim/planning", "sim/config"}},
       {"sim/report", {"sim/model"}},
-      {"sim/cli", {"sim/job", "sim/scenario", "sim/report", "strategies"}},
+      {"sim/cli", {"sim/job", "sim/scenario", "sim/report", "strategies", "validation"}},
       {"validation", {"sim/job", "sim/scenario", "sim/report", "strategies"}}};
   return arrows;
 }

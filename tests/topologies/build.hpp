@@ -41,7 +41,7 @@ inline DeviceId device_named(const Cluster& cluster, const std::string& name) {
 
 inline const Link& link_named(const Cluster& cluster, const std::string& name) {
   for (const Link& link : cluster.links)
-    if (link.name == name) return link;
+    if (cluster.name_of(id_at<LinkId>(std::size_t(&link - cluster.links.data()))) == name) return link;
   FAIL("no link " << name);
   return cluster.links.front();
 }

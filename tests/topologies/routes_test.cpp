@@ -19,7 +19,7 @@ using Names = std::vector<std::string>;
 
 int times_of(const Cluster& cluster, const RingUse& use, const std::string& link) {
   for (auto [id, times] : use.links)
-    if (cluster.links[index(id)].name == link) return times;
+    if (cluster.name_of(id) == link) return times;
   return 0;
 }
 

@@ -1,0 +1,74 @@
+#include "sim/cli/validate_verb.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/cli/commands.hpp"
+#include "sim/cli/exit_status.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/units/error.hpp"
+#include "validation/budget.hpp"
+#include "validation/comparison.hpp"
+#include "validation/comparison_text.hpp"
+#include "validation/data_set.hpp"
+
+namespace trainyard {
+namespace {
+
+int convert(const Arguments& arguments) {
+  const DataSet data = read_data_set(arguments.convert);
+  std::string text;
+  for (const std::string& file : write_data_set(data, arguments.into)) text += file + "\n";
+  for (const std::string& file : data.unknown)
+    text += fmt::format("not a table of measurements that a source knows: {}\n", file);
+  deliver(arguments, text);
+  return exit_status::kDone;
+}
+
+bool wanted(const Arguments& arguments, const Measurement& measurement) {
+  return (arguments.source.empty() || measurement.source == arguments.source) &&
+         measurement.gpu.find(arguments.gpu) != std::string::npos;
+}
+
+std::vector<Measurement> wanted_measurements(const Arguments& arguments) {
+  const std::string folder = arguments.data.empty() ? default_measurements() : arguments.data;
+  std::vector<Measurement> all = read_data_set(folder).measurements;
+  if (all.empty()) throw UserError(fmt::format("no measurements in {:?}", folder));
+  std::erase_if(all, [&](const Measurement& m) { return !wanted(arguments, m); });
+  if (all.empty()) throw UserError("no measurement of that source and GPU");
+  return all;
+}
+
+std::string text_of(const Arguments& arguments, const std::vector<ComparedRow>& rows) {
+  switch (arguments.format) {
+    case Format::table:
+      return comparison_table(rows, static_cast<std::size_t>(arguments.worst));
+    case Format::json:
+      return comparison_json(rows, version());
+    case Format::csv:
+      return comparison_csv(rows);
+  }
+  return "";
+}
+
+}  // namespace
+
+int validate(const Arguments& arguments, const WorkerNursery& nursery) {
+  if (!arguments.convert.empty()) return convert(arguments);
+  std::vector<Measurement> measurements = wanted_measurements(arguments);
+  const Progress progress(!arguments.quiet);
+  std::vector<Prediction> predictions = predict(measurements, arguments.jobs, nursery,
+                                                [&](std::size_t done, std::size_t all) { progress.show(done, all); });
+  std::vector<ComparedRow> rows;
+  for (std::size_t i = 0; i < measurements.size(); ++i)
+    rows.push_back({std::move(measurements[i]), std::move(predictions[i])});
+  const std::vector<std::string> past =
+      arguments.budget.empty() ? std::vector<std::string>{} : past_budget(arguments.budget, rows);
+  deliver(arguments, text_of(arguments, rows));
+  for (const std::string& line : past) fmt::print(stderr, "past the budget: {}\n", line);
+  return past.empty() ? exit_status::kDone : exit_status::kCheckFailed;
+}
+
+}  // namespace trainyard

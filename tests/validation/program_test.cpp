@@ -1,0 +1,86 @@
+// `validate` and `check` as a user calls them.
+#include "tests/cli/program.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace trainyard;
+
+namespace {
+
+const std::string kTable =
+    "# GPUs,global batch,micro batch,hidden size,attention heads,# layers,sequence length,tensor parallelism,data "
+    "parallelism,"
+    "pipeline parallelism,iteration time "
+    "(ms)\n8,8,2,2048,16,20,1024,4,1,2,160.6027\n8,8,2,2048,16,20,1024,3,1,2,160.6\n";
+
+}  // namespace
+
+TEST_CASE("validate predicts a folder of tables; a row that cannot be predicted says why") {
+  const TemporaryFolder folder;
+  const std::string table = folder.file("runs.csv", kTable);
+  const std::string where = table.substr(0, table.rfind('/'));
+  const Ended json = trainyard_program("validate --format json --data " + where);
+  REQUIRE(json.status == 0);
+  const auto rows = nlohmann::json::parse(json.out).at("rows");
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].at("status") == "ok");
+  CHECK(rows[0].at("predicted_step_time_s").get<double>() > 0);
+  CHECK(rows[0].at("predicted_oom") == false);
+  CHECK(rows[1].at("status") == "skipped");
+  CHECK(rows[1].at("predicted_step_time_s").is_null());
+  CHECK(trainyard_program("validate --format json --jobs 1 --data " + where).out == json.out);
+}
+
+TEST_CASE("a conversion gives the same predictions") {
+  const TemporaryFolder folder, converted;
+  const std::string table = folder.file("runs.csv", kTable);
+  const std::string from = table.substr(0, table.rfind('/'));
+  const std::string into = converted.file("m");
+  REQUIRE(trainyard_program("validate --convert " + from + " --into " + into).status == 0);
+  const auto direct = nlohmann::json::parse(trainyard_program("validate --format json --data " + from).out);
+  const auto again = nlohmann::json::parse(trainyard_program("validate --format json --data " + into).out);
+  REQUIRE(again.at("rows").size() == 1);
+  CHECK(again.at("rows")[0] == direct.at("rows")[0]);
+}
+
+TEST_CASE("validate past a budget ends with status 1") {
+  const TemporaryFolder folder;
+  const std::string table = folder.file("runs.csv", kTable);
+  const TemporaryFolder other;
+  const std::string budget = other.file("budget.yaml", "source: {vtrain_single: {median: 0}}\n");
+  const Ended ended = trainyard_program("validate --check " + budget + " --data " + table.substr(0, table.rfind('/')));
+  CHECK(ended.status == 1);
+  CHECK(ended.err.find("past the budget: source vtrain_single: median step time error") != std::string::npos);
+}
+
+TEST_CASE("validate without measurements is a mistake") {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("x.csv", "a,b\n1,2\n");
+  CHECK(trainyard_program("validate --data " + file.substr(0, file.rfind('/'))).status == 2);
+  CHECK(trainyard_program("validate --data /no/such/folder").status == 2);
+}
+
+TEST_CASE("check finds drift") {
+  const TemporaryFolder folder;
+  const std::string scenario = folder.file("small.yaml", kSmall);
+  const std::string into = folder.file("kept");
+  REQUIRE(trainyard_program("check --update " + scenario + " --into " + into).status == 0);
+  const std::string kept = into + "/small.json";
+  CHECK(trainyard_program("check " + kept).status == 0);
+  auto document = nlohmann::json::parse(content(kept));
+  auto& step = document.at("cases")[0].at("figures").at("step_time_s");
+  step = step.get<double>() * 1.01;
+  const std::string moved = folder.file("moved.json", document.dump());
+  const Ended ended = trainyard_program("check " + moved + " --junit " + folder.file("check.xml"));
+  CHECK(ended.status == 1);
+  CHECK(ended.out.find("step_time_s") != std::string::npos);
+  CHECK(content(folder.file("check.xml")).find("<failure") != std::string::npos);
+  CHECK(trainyard_program("check --tolerance 0.02 " + moved).status == 0);
+}
+
+TEST_CASE("the example scenarios give their kept results") {
+  const Ended ended = trainyard_program("check " TRAINYARD_SOURCE_DIR "/validation/baselines/*.json");
+  INFO(ended.out << ended.err);
+  CHECK(ended.status == 0);
+}

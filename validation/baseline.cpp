@@ -1,0 +1,183 @@
+#include "validation/baseline.hpp"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "sim/job/case.hpp"
+#include "sim/report/output_file.hpp"
+#include "sim/report/record.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "sim/units/error.hpp"
+
+namespace trainyard {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "trainyard/baseline/1";
+/// Keys of a result that are compared; parts of a key follow a dot.
+constexpr const char* kFigures[] = {"step_time_s",
+                                    "first_step_s",
+                                    "tokens_per_s",
+                                    "model_tflops_per_gpu",
+                                    "mfu",
+                                    "hfu",
+                                    "bubble_fraction",
+                                    "exposed_communication_fraction",
+                                    "peak_memory_bytes",
+                                    "peak_host_memory_bytes",
+                                    "price_usd_per_h",
+                                    "usd_per_million_tokens"};
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  if (!in || !fs::is_regular_file(path) || !(text << in.rdbuf()))
+    throw UserError(fmt::format("cannot read {:?}", path));
+  return text.str();
+}
+
+BaselineCase case_of(const CaseResult& result) {
+  const Json record = to_record(result, false);
+  BaselineCase kept{result.variant, result.strategy, record.at("status").get<std::string>(), {}};
+  for (const char* key : kFigures)
+    if (record.contains(key) && record[key].is_number()) kept.figures[key] = record[key].get<double>();
+  return kept;
+}
+
+std::vector<BaselineCase> simulate(const Scenario& scenario, int jobs, const WorkerNursery& nursery) {
+  std::vector<Case> cases;
+  for (const Variant& variant : scenario.variants)
+    for (const StrategyChoice& choice : scenario.strategies) {
+      const bool given = choice.options.kind != ConfigValue::Kind::null;
+      cases.push_back({scenario.name, variant.name, choice.name, &variant.cluster, &variant.workload,
+                       given ? &choice.options : nullptr, scenario.directory, scenario.seed});
+    }
+  std::vector<BaselineCase> kept;
+  for (const CaseResult& result : run_cases(cases, CaseOptions{}, jobs, nursery, {})) kept.push_back(case_of(result));
+  return kept;
+}
+
+/// Files beside the scenario that its text names: a baseline must not need them later.
+std::map<std::string, std::string> files_beside(const std::string& scenario_file, const std::string& text) {
+  std::map<std::string, std::string> files;
+  const fs::path folder = fs::path(scenario_file).parent_path();
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? fs::path(".") : folder)) {
+    const std::string name = entry.path().filename().string();
+    const bool other = entry.is_regular_file() && entry.path().filename() != fs::path(scenario_file).filename();
+    if (other && text.find(name) != std::string::npos) files[name] = read_text(entry.path().string());
+  }
+  return files;
+}
+
+/// A folder for the files of a baseline, removed at the end.
+class Unpacked {
+ public:
+  explicit Unpacked(const Baseline& baseline) {
+    std::string pattern = (fs::temp_directory_path() / "trainyard-check-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) throw OutputError("cannot make a temporary folder");
+    path_ = pattern;
+    for (const auto& [name, text] : baseline.files)
+      write_file((fs::path(path_) / fs::path(name).filename()).string(), text);
+  }
+  ~Unpacked() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Unpacked(const Unpacked&) = delete;
+  Unpacked& operator=(const Unpacked&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string name_of(const BaselineCase& which) {
+  return which.variant.empty() ? which.strategy : which.variant + " · " + which.strategy;
+}
+
+void compare_figures(const BaselineCase& was, const BaselineCase& is, double tolerance,
+                     std::vector<std::string>& drift) {
+  for (const auto& [key, before] : was.figures) {
+    const auto found = is.figures.find(key);
+    if (found == is.figures.end()) {
+      drift.push_back(fmt::format("{}: {} is gone, was {:.6g}", name_of(was), key, before));
+      continue;
+    }
+    const double change = found->second - before;
+    if (std::abs(change) > tolerance * std::abs(before))
+      drift.push_back(fmt::format("{}: {} {:.6g} -> {:.6g}{}", name_of(was), key, before, found->second,
+                                  before == 0 ? "" : fmt::format(" ({:+.2f} %)", 100 * change / std::abs(before))));
+  }
+  for (const auto& [key, value] : is.figures)
+    if (!was.figures.contains(key)) drift.push_back(fmt::format("{}: {} is new: {:.6g}", name_of(was), key, value));
+}
+
+}  // namespace
+
+std::vector<std::string> drift_between(const std::vector<BaselineCase>& stored, const std::vector<BaselineCase>& now,
+                                       double tolerance) {
+  std::vector<std::string> drift;
+  if (stored.size() != now.size()) drift.push_back(fmt::format("{} cases, were {}", now.size(), stored.size()));
+  for (std::size_t i = 0; i < std::min(stored.size(), now.size()); ++i) {
+    if (name_of(stored[i]) != name_of(now[i]))
+      drift.push_back(fmt::format("case {} is {}, was {}", i + 1, name_of(now[i]), name_of(stored[i])));
+    if (stored[i].status != now[i].status)
+      drift.push_back(fmt::format("{}: status {} -> {}", name_of(stored[i]), stored[i].status, now[i].status));
+    compare_figures(stored[i], now[i], tolerance, drift);
+  }
+  return drift;
+}
+
+Baseline make_baseline(const std::string& scenario_file, const std::string& version, int jobs,
+                       const WorkerNursery& nursery) {
+  const Scenario scenario = load_scenario(scenario_file);
+  Baseline baseline{scenario.name, version, read_text(scenario_file), {}, {}};
+  baseline.files = files_beside(scenario_file, baseline.scenario);
+  baseline.cases = simulate(scenario, jobs, nursery);
+  return baseline;
+}
+
+BaselineOutcome check_baseline(const std::string& file, double tolerance, int jobs, const WorkerNursery& nursery) {
+  const Baseline baseline = from_baseline_json(read_text(file), file);
+  const Unpacked folder(baseline);
+  const Scenario scenario = load_scenario_text(baseline.scenario, baseline.name + ".yaml", folder.path());
+  BaselineOutcome outcome{baseline.name, baseline.cases.size(), 0, {}};
+  for (const BaselineCase& one : baseline.cases) outcome.figures += one.figures.size();
+  outcome.drift = drift_between(baseline.cases, simulate(scenario, jobs, nursery), tolerance);
+  return outcome;
+}
+
+std::string to_baseline_json(const Baseline& baseline) {
+  Json cases = Json::array();
+  for (const BaselineCase& one : baseline.cases)
+    cases.push_back(
+        {{"variant", one.variant}, {"strategy", one.strategy}, {"status", one.status}, {"figures", one.figures}});
+  const Json document{{"schema", kSchema},           {"name", baseline.name},
+                      {"version", baseline.version}, {"scenario", baseline.scenario},
+                      {"files", baseline.files},     {"cases", cases}};
+  return document.dump(1) + "\n";
+}
+
+Baseline from_baseline_json(const std::string& text, const std::string& file) {
+  try {
+    const Json document = Json::parse(text);
+    if (document.at("schema") != kSchema) throw UserError(fmt::format("{}: schema is not {}", file, kSchema));
+    Baseline baseline{document.at("name"), document.at("version"), document.at("scenario"), document.at("files"), {}};
+    for (const Json& one : document.at("cases"))
+      baseline.cases.push_back({one.at("variant"), one.at("strategy"), one.at("status"), one.at("figures")});
+    return baseline;
+  } catch (const nlohmann::json::exception& error) {
+    throw UserError(fmt::format("{}: not a baseline: {}", file, error.what()));
+  }
+}
+
+}  // namespace trainyard

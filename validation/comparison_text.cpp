@@ -1,0 +1,193 @@
+#include "validation/comparison_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "sim/report/numbers.hpp"
+#include "validation/csv.hpp"
+
+namespace trainyard {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+const char* word(PredictionStatus status) {
+  return status == PredictionStatus::ok ? "ok" : status == PredictionStatus::skipped ? "skipped" : "error";
+}
+
+Json record_of(const ComparedRow& row) {
+  const Measurement& m = row.measured;
+  const Prediction& p = row.predicted;
+  return {{"id", m.id},
+          {"source", m.source},
+          {"file", m.file},
+          {"gpu", m.gpu},
+          {"gpus", m.gpus > 0 ? Json(m.gpus) : Json(nullptr)},
+          {"model", m.model},
+          {"measured_step_time_s", or_null(m.step_time_s)},
+          {"predicted_step_time_s", or_null(p.step_time_s)},
+          {"measured_peak_memory_bytes", or_null(m.peak_memory_bytes)},
+          {"predicted_peak_memory_bytes", or_null(p.peak_memory_bytes)},
+          {"measured_oom", or_null(m.out_of_memory)},
+          {"predicted_oom", or_null(p.out_of_memory)},
+          {"status", word(p.status)},
+          {"reason", p.reason.empty() ? Json(nullptr) : Json(p.reason)},
+          {"split", split_of(m)}};
+}
+
+Json summary_json(const std::optional<ErrorSummary>& summary) {
+  if (!summary) return nullptr;
+  return {{"count", summary->count},
+          {"median", summary->median},
+          {"p90", summary->p90},
+          {"maximum", summary->maximum},
+          {"bias", summary->bias}};
+}
+
+Json group_json(const GroupErrors& group) {
+  const MemoryVerdicts& v = group.verdicts;
+  Json verdicts = nullptr;
+  if (v.all() > 0)
+    verdicts = {{"oom_and_predicted", v.right_out},
+                {"fits_but_predicted_oom", v.wrong_out},
+                {"fits_and_predicted", v.right_fit},
+                {"oom_but_predicted_fit", v.wrong_fit}};
+  return {{"kind", group.kind},
+          {"name", group.name},
+          {"rows", group.rows},
+          {"predicted", group.predicted},
+          {"step_time_error", summary_json(group.time)},
+          {"peak_memory_error", summary_json(group.memory)},
+          {"oom_verdicts", verdicts}};
+}
+
+std::string share(std::size_t part, std::size_t other) {
+  return part + other == 0 ? "-" : fmt::format("{} of {}", part, part + other);
+}
+
+std::string error_cells(const std::optional<ErrorSummary>& e) {
+  if (!e) return fmt::format("{:>6} {:>8} {:>8} {:>9} {:>8}", "-", "-", "-", "-", "-");
+  return fmt::format("{:>6} {:>7.1f}% {:>7.1f}% {:>8.1f}% {:>+7.1f}%", e->count, 100 * e->median, 100 * e->p90,
+                     100 * e->maximum, 100 * e->bias);
+}
+
+std::size_t name_width(const std::vector<GroupErrors>& groups) {
+  std::size_t width = 12;
+  for (const GroupErrors& group : groups) width = std::max(width, width_of(group.name));
+  return width;
+}
+
+/// One table a figure: step time, then memory where some is measured.
+std::string error_table(const std::vector<GroupErrors>& groups, const char* title,
+                        std::optional<ErrorSummary> GroupErrors::*figure) {
+  const std::size_t width = name_width(groups);
+  std::string text = fmt::format("{}  {:>6} {:>9}  {:>6} {:>8} {:>8} {:>9} {:>8}\n", pad_right(title, width), "rows",
+                                 "predicted", "errors", "median", "p90", "maximum", "bias");
+  std::string kind;
+  for (const GroupErrors& group : groups) {
+    if (figure == &GroupErrors::memory && !(group.*figure)) continue;
+    if (group.kind != kind) text += fmt::format("by {}\n", kind = group.kind);
+    text += fmt::format("{}  {:>6} {:>9}  {}\n", pad_right(group.name, width), group.rows, group.predicted,
+                        error_cells(group.*figure));
+  }
+  return text + "\n";
+}
+
+std::string verdict_table(const std::vector<GroupErrors>& groups) {
+  std::string text;
+  const std::size_t width = name_width(groups);
+  for (const GroupErrors& group : groups) {
+    const MemoryVerdicts& v = group.verdicts;
+    if (v.all() == 0 || (group.kind != "source" && group.kind != "all")) continue;
+    text +=
+        fmt::format("{}  {:>14} {:>14} {:>14} {:>14}\n", pad_right(group.name, width), share(v.right_out, v.wrong_out),
+                    share(v.right_out, v.wrong_fit), share(v.right_fit, v.wrong_fit), share(v.right_fit, v.wrong_out));
+  }
+  if (text.empty()) return "";
+  return fmt::format("{}  {:>14} {:>14} {:>14} {:>14}\n", pad_right("out of memory", width), "precision", "recall",
+                     "fits precision", "fits recall") +
+         text + "\n";
+}
+
+std::string reasons_table(const std::vector<ComparedRow>& rows) {
+  std::string text;
+  for (const auto& [reason, count] : counted_reasons(rows)) text += fmt::format("{:>6}  {}\n", count, reason);
+  return text.empty() ? "" : "not predicted\n" + text + "\n";
+}
+
+std::string worst_table(const std::vector<ComparedRow>& rows, std::size_t worst) {
+  std::vector<const ComparedRow*> sorted;
+  for (const ComparedRow& row : rows)
+    if (time_error(row)) sorted.push_back(&row);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const ComparedRow* a, const ComparedRow* b) {
+    return std::abs(*time_error(*a)) > std::abs(*time_error(*b));
+  });
+  sorted.resize(std::min(worst, sorted.size()));
+  std::string text;
+  for (const ComparedRow* row : sorted)
+    text +=
+        fmt::format("{:>+8.1f}%  {:>10} s  {:>10} s  {}  {}  {} x {}  {}\n", 100 * *time_error(*row),
+                    three_digits(*row->measured.step_time_s), three_digits(*row->predicted.step_time_s),
+                    row->measured.source, row->measured.id, row->measured.gpus, row->measured.gpu, row->measured.plan);
+  return text.empty() ? "" : fmt::format("{:>9}  {:>12}  {:>12}\n", "worst", "measured", "predicted") + text + "\n";
+}
+
+std::string cell(const Json& value) {
+  if (value.is_null()) return "";
+  return csv_cell(value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+}  // namespace
+
+std::string comparison_table(const std::vector<ComparedRow>& rows, std::size_t worst) {
+  const std::vector<GroupErrors> groups = group_errors(rows);
+  std::string text = error_table(groups, "step time", &GroupErrors::time);
+  if (!groups.empty() && groups.front().memory) text += error_table(groups, "peak memory", &GroupErrors::memory);
+  text += verdict_table(groups) + worst_table(rows, worst) + reasons_table(rows);
+  text +=
+      "Errors are predicted / measured - 1; bias is their median. `calibrate` groups may be fitted on, `test` groups "
+      "not.\n";
+  return text;
+}
+
+std::string comparison_json(const std::vector<ComparedRow>& rows, const std::string& version) {
+  Json records = Json::array(), groups = Json::array(), reasons = Json::array();
+  for (const ComparedRow& row : rows) records.push_back(record_of(row));
+  for (const GroupErrors& group : group_errors(rows)) groups.push_back(group_json(group));
+  for (const auto& [reason, count] : counted_reasons(rows)) reasons.push_back({{"reason", reason}, {"count", count}});
+  const Json document{{"schema", "trainyard/validation/1"},
+                      {"version", version},
+                      {"rows", records},
+                      {"groups", groups},
+                      {"not_predicted", reasons}};
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string comparison_csv(const std::vector<ComparedRow>& rows) {
+  std::string text;
+  for (const ComparedRow& row : rows) {
+    const Json record = record_of(row);
+    if (text.empty()) {
+      for (const auto& [key, value] : record.items()) text += (text.empty() ? "" : ",") + key;
+      text += "\n";
+    }
+    std::string line;
+    bool first = true;
+    for (const auto& [key, value] : record.items()) {
+      line += (first ? "" : ",") + cell(value);
+      first = false;
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace trainyard

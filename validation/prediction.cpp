@@ -1,0 +1,112 @@
+#include "validation/prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+
+#include "sim/job/case.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "sim/units/error.hpp"
+
+namespace trainyard {
+namespace {
+
+/// The message of the first mistake, without the place: that is a generated text which nobody can open.
+std::string first_mistake(const std::string& text) {
+  std::string line = text.substr(0, text.find('\n'));
+  for (int colons = 0; colons < 3; ++colons)
+    if (const std::size_t colon = line.find(':'); colon != std::string::npos) line = line.substr(colon + 1);
+  const std::size_t start = line.find_first_not_of(' ');
+  return start == std::string::npos ? text : line.substr(start);
+}
+
+/// Scenarios without their plans. Many rows share a cluster and a workload.
+class Heads {
+ public:
+  struct Head {
+    std::optional<Scenario> scenario;
+    std::string refused;
+  };
+
+  const Head& of(const Measurement& m) {
+    const std::string text = fmt::format("cluster: {}\nworkload: {}\nstrategies: [megatron]\n", m.cluster, m.workload);
+    const auto [entry, is_new] = heads_.try_emplace(text);
+    if (is_new) load(text, entry->second);
+    return entry->second;
+  }
+
+ private:
+  static void load(const std::string& text, Head& head) {
+    try {
+      head.scenario = load_scenario_text(text, "measurement", ".");
+    } catch (const UserError& error) {
+      head.refused = first_mistake(error.what());
+    }
+  }
+  std::map<std::string, Head> heads_;
+};
+
+void skip(Prediction& prediction, const std::string& reason) {
+  prediction.status = PredictionStatus::skipped;
+  prediction.reason = reason;
+}
+
+/// Reserved memory is no allocation of the framework.
+double comparable_bytes(const MemoryReport& memory, MemoryKind kind) {
+  const Bytes reserved = memory.at_peak[static_cast<std::size_t>(MemoryClass::reserved)];
+  return (kind == MemoryKind::device ? memory.peak : memory.peak - reserved).value;
+}
+
+void take(const CaseResult& result, const Measurement& measurement, Prediction& prediction) {
+  if (result.status == CaseStatus::error) {
+    prediction.status = result.user_error ? PredictionStatus::skipped : PredictionStatus::error;
+    prediction.reason = result.user_error && result.reason.starts_with("measurement:")
+                            ? first_mistake(result.reason)
+                            : result.reason.substr(0, result.reason.find('\n'));
+    return;
+  }
+  if (result.step.step_time.value > 0) prediction.step_time_s = result.step.step_time.value;
+  if (result.step.memory.capacity.value > 0) {
+    prediction.peak_memory_bytes = comparable_bytes(result.step.memory, measurement.memory_kind);
+    prediction.out_of_memory = !result.step.memory.fits();
+  }
+  if (!prediction.step_time_s && !prediction.out_of_memory) skip(prediction, result.reason);
+}
+
+/// The rows that can be simulated, with what their Cases point to.
+struct Batch {
+  Heads heads;
+  std::deque<ConfigValue> plans;
+  std::vector<Case> cases;
+  std::vector<std::size_t> rows;
+
+  void add(const Measurement& m, std::size_t row, Prediction& prediction) {
+    if (!m.unmapped.empty()) return skip(prediction, m.unmapped);
+    const Heads::Head& head = heads.of(m);
+    if (!head.scenario) return skip(prediction, head.refused);
+    const Variant& variant = head.scenario->variants.front();
+    prediction.parameters = variant.workload.modules.empty() ? 0 : parameter_count(variant.workload.modules.front());
+    Diagnostics diagnostics;
+    plans.push_back(read_yaml_text(m.plan, "measurement", diagnostics));
+    if (!diagnostics.empty()) return skip(prediction, first_mistake(diagnostics.text()));
+    cases.push_back({m.id, "", "fixed", &variant.cluster, &variant.workload, &plans.back(), ".", 1});
+    rows.push_back(row);
+  }
+};
+
+}  // namespace
+
+std::vector<Prediction> predict(const std::vector<Measurement>& measurements, int jobs, const WorkerNursery& nursery,
+                                const std::function<void(std::size_t, std::size_t)>& progress) {
+  std::vector<Prediction> predictions(measurements.size());
+  Batch batch;
+  for (std::size_t i = 0; i < measurements.size(); ++i) batch.add(measurements[i], i, predictions[i]);
+  const std::vector<CaseResult> results = run_cases(batch.cases, CaseOptions{}, jobs, nursery, progress);
+  for (std::size_t r = 0; r < results.size(); ++r)
+    take(results[r], measurements[batch.rows[r]], predictions[batch.rows[r]]);
+  return predictions;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,34 @@
+// Measurements simulated: what Trainyard says beside what was measured.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/engine/workers.hpp"
+#include "validation/measurement.hpp"
+
+namespace trainyard {
+
+enum class PredictionStatus {
+  ok,       ///< predicted, perhaps that it runs out of memory
+  skipped,  ///< a construct or workload that is not simulated yet, or a row that is no scenario; `reason`
+  error     ///< the simulation failed; `reason`
+};
+
+struct Prediction {
+  PredictionStatus status = PredictionStatus::ok;
+  std::string reason;
+  double parameters = 0;  ///< of the model; 0 when it was not built
+  std::optional<double> step_time_s, peak_memory_bytes;
+  std::optional<bool> out_of_memory;
+};
+
+/// In the order of `measurements`. A step that does not fit the memory still has its time. Each row is a process of its
+/// own, `jobs` at a time; one that dies costs itself only.
+[[nodiscard]] std::vector<Prediction> predict(const std::vector<Measurement>& measurements, int jobs,
+                                              const WorkerNursery& nursery,
+                                              const std::function<void(std::size_t done, std::size_t all)>& progress);
+
+}  // namespace trainyard

@@ -1,0 +1,32 @@
+// NVIDIA DGX Cloud benchmarking recipes: step times on 8 to 2,304 H100 and on GB200; also proxies with fewer layers.
+#include <fmt/format.h>
+
+#include "validation/sources/models.hpp"
+#include "validation/sources/nvidia.hpp"
+#include "validation/sources/source.hpp"
+
+namespace trainyard {
+namespace {
+
+void map(const CsvRow& row, Measurement& into) {
+  into.gpu = nvidia_gpu(row["gpu"]);
+  into.model = row["model"];
+  into.gpus = row.count("n_gpus");
+  into.step_time_s = row.number("step_time_s");
+  into.group = nvidia_group(into.gpu, into.model);
+  refuse_other_workloads(into.model);
+  into.group = nvidia_group(into.gpu, published_model(into.model).name);
+  if (row["tp"].empty() && row["fsdp"].empty()) throw Unmapped("the layout is not printed");
+  TrainingRun run = nvidia_run(row, row["gpu"], into.model, into.gpus, row.count_or("layers", 0));
+  if (published_model(into.model).name == "nemotron-4-340b" && run.pipeline > 1 && run.chunks == 1)
+    run.chunks = 12;  // printed by the other releases of the same recipe
+  run.precision = nvidia_precision(row["precision"]);
+  if (row.is("task", "lora")) run.method = "lora";
+  set_run(into, run);
+}
+
+}  // namespace
+
+Source dgxc_source() { return {"dgxc", {"recipe_release", "also_in", "framework", "step_time_s", "samples_s"}, map}; }
+
+}  // namespace trainyard

@@ -1,0 +1,41 @@
+// torchtitan and NeMo AutoModel: PyTorch FSDP2, tensor, pipeline and context axes.
+#include <fmt/format.h>
+
+#include "validation/sources/models.hpp"
+#include "validation/sources/nvidia.hpp"
+#include "validation/sources/source.hpp"
+
+namespace trainyard {
+namespace {
+
+// A pipeline cuts the local batch into as many micro-batches as it has stages, as torchtitan does by default.
+std::string recompute_of(const CsvRow& row) {
+  if (row.is("ac", "full")) return "full";
+  return row.has("ac", "elective") || row.has("ac", "SAC") ? "selective" : "none";
+}
+
+void map(const CsvRow& row, Measurement& into) {
+  into.model = row["model"];
+  into.gpus = row.count("n_gpus");
+  into.step_time_s = row.number("step_time_s");
+  if (const auto memory = row.number("mem_GiB")) into.peak_memory_bytes = *memory * 1024 * 1024 * 1024;
+  into.gpu = nvidia_gpu(row["gpu"]);
+  refuse_other_workloads(into.model);
+  into.group = fmt::format("pytorch/{}/{}", into.gpu, published_model(into.model).name);
+  TrainingRun run = nvidia_run(row, row["gpu"], into.model, into.gpus, 0);
+  run.software = fmt::format("{{preset: torchtitan-2024, overlap_tensor: {}}}", row.has("kernels", "sync"));
+  run.precision = row.has("precision", "float8") ? "fp8" : "bf16";
+  run.ends_count_as_layers = false;
+  if (run.pipeline > 1 && row.is("vp", "yes")) run.chunks = 2;
+  const int local = row.count_or("lbs", 1);
+  run.micro_batch = row.count_or("mbs", std::max(1, local / (run.pipeline > 1 ? run.pipeline * run.chunks : 1)));
+  run.recompute = recompute_of(row);
+  if (row.is("task", "lora")) run.method = "lora";
+  set_run(into, run);
+}
+
+}  // namespace
+
+Source pytorch_source() { return {"pytorch", {"source_set", "lbs", "ac", "kernels", "mem_GiB", "step_time_s"}, map}; }
+
+}  // namespace trainyard
