@@ -29,7 +29,7 @@ ComparedRow verdict(bool measured, bool predicted) {
 }
 
 std::string budget(const std::string& text) {
-  const std::string path = (std::filesystem::temp_directory_path() / "trainyard_budget_test.yaml").string();
+  const std::string path = (std::filesystem::temp_directory_path() / ("trainyard_budget_test_" + std::to_string(::getpid()) + ".yaml")).string();
   std::ofstream(path) << text;
   return path;
 }

@@ -30,7 +30,7 @@ Measurement sample() {
 }
 
 std::string written(const std::string& text) {
-  const std::string path = (std::filesystem::temp_directory_path() / "trainyard_measurements_test.yaml").string();
+  const std::string path = (std::filesystem::temp_directory_path() / ("trainyard_measurements_test_" + std::to_string(::getpid()) + ".yaml")).string();
   std::ofstream(path) << text;
   return path;
 }
