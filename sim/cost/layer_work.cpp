@@ -37,6 +37,7 @@ class LayerWriter {
       collect(CollectiveKind::all_gather, output_size(op), out);
     std::vector<Piece> kernels;
     for (Kernel& kernel : backward_kernels(op)) kernels.push_back({TaskKind::backward, op.name, std::move(kernel), std::nullopt});
+    if (op.kind == OperatorClass::gemm && !is_batched(op)) kernels.back().kind = TaskKind::weight_gradient;
     if (gathers_input(op) && cut_.tensor > 1) {
       add_input_gradient(op, kernels, out);
     } else {

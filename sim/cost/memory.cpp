@@ -138,10 +138,12 @@ std::string shortfall_text(const MemoryReport& memory) {
   return fmt::format("does not fit: {} lacks {} ({}; of {})", memory.device, to_text(memory.missing()), parts, to_text(memory.capacity));
 }
 
-int micro_batches_in_flight(const std::string& schedule, int stage, int stages, int micro_batches,
-                            std::optional<int> in_flight) {
-  const int bound = in_flight ? *in_flight : schedule == "gpipe" ? micro_batches : stages - stage;
-  return std::clamp(bound, 1, std::max(1, micro_batches));
+int passes_in_flight(const std::string& schedule, const StagePosition& at, std::optional<int> in_flight) {
+  const int all = std::max(1, at.micro_batches * at.chunks);
+  int bound = at.stages - at.stage;
+  if (schedule == "gpipe") bound = all;
+  if (schedule == "interleaved") bound = 2 * (at.stages - at.stage - 1) + (at.chunks - 1) * at.stages + 1;
+  return std::clamp(in_flight.value_or(bound), 1, all);
 }
 
 }  // namespace trainyard

@@ -45,9 +45,13 @@ struct ActivationMemory {
 /// `does not fit: a100.0.0 lacks 6.6 GB (weights 6.5 GB · gradients .. ; of 39.6 GB)`.
 [[nodiscard]] std::string shortfall_text(const MemoryReport& memory);
 
-/// The largest number of micro-batches between the start of F and the end of B at a stage: all for gpipe, min(n, p - i) for
-/// 1f1b, or the Plan's own bound. `stage` from 0.
-[[nodiscard]] int micro_batches_in_flight(const std::string& schedule, int stage, int stages, int micro_batches,
-                                          std::optional<int> in_flight);
+/// Where a stage stands; `stage` from 0.
+struct StagePosition {
+  int stage = 0, stages = 1, chunks = 1, micro_batches = 1;
+};
+/// The largest number of passes through a chunk between the start of F and the end of B (of W where it is split) at a stage: all for
+/// gpipe, min(n, p - i) for 1f1b and zb_h1, min(n v, 2 (p - i - 1) + (v - 1) p + 1) for interleaved, or the Plan's own bound.
+/// Source: memory.md §2.6; Narayanan et al., arXiv 2104.04473 §2.2.
+[[nodiscard]] int passes_in_flight(const std::string& schedule, const StagePosition& at, std::optional<int> in_flight);
 
 }  // namespace trainyard

@@ -1,5 +1,7 @@
 #include "sim/cost/placement.hpp"
 
+#include <algorithm>
+
 #include "sim/cost/memory.hpp"
 #include "sim/units/error.hpp"
 
@@ -31,9 +33,10 @@ StageRole make_role(const Part& part, int pipeline, int position, const Workload
   role.position = position;
   role.stages = static_cast<int>(line.stages.size());
   role.micro_batches = line.micro_batches;
-  role.in_flight = micro_batches_in_flight(part.schedule, position, role.stages, line.micro_batches, stage.in_flight);
+  role.chunks = stage.chunks;
+  role.in_flight = passes_in_flight(part.schedule, {position, role.stages, int(role.chunks.size()), line.micro_batches}, stage.in_flight);
   role.zero = *settings.zero;
-  role.layers = stage.chunks.front();
+  for (const auto& chunk : stage.chunks) role.layers.insert(role.layers.end(), chunk.begin(), chunk.end());
   role.cut.tensor = axis_size(*settings.layout, AxisKind::tensor);
   role.cut.sequence_parallel = *settings.sequence_parallel && role.cut.tensor > 1;
   role.cut.recompute = settings.recompute->kind;
@@ -61,7 +64,28 @@ void add_cells(Placement& placement, const Part& part, const StageRole& role, co
   placement.roles.push_back(role);
 }
 
+/// Chunks in the order of their layers: round after round for interleaved stages, there and back for V-shaped ones.
+std::vector<Visit> route_of(const Placement& placement, int pipeline) {
+  std::vector<Visit> route;
+  for (std::size_t r = 0; r < placement.roles.size(); ++r)
+    for (std::size_t c = 0; c < placement.roles[r].chunks.size(); ++c)
+      if (placement.roles[r].pipeline == pipeline) route.push_back({int(r), int(c)});
+  std::ranges::sort(route, {}, [&](const Visit& visit) { return placement.roles[visit.role].chunks[visit.chunk].front(); });
+  return route;
+}
+
+std::optional<Visit> neighbour(const Placement& placement, const StageRole& role, int chunk, int by) {
+  const std::vector<Visit>& route = placement.routes[role.pipeline];
+  for (int i = 0; i < int(route.size()); ++i)
+    if (&placement.roles[route[i].role] == &role && route[i].chunk == chunk)
+      return i + by >= 0 && i + by < int(route.size()) ? std::optional(route[i + by]) : std::nullopt;
+  throw InternalError("a chunk that is on no route");
+}
+
 }  // namespace
+
+std::optional<Visit> Placement::before(const StageRole& role, int chunk) const { return neighbour(*this, role, chunk, -1); }
+std::optional<Visit> Placement::after(const StageRole& role, int chunk) const { return neighbour(*this, role, chunk, 1); }
 
 int Placement::role_at(int pipeline, int position) const {
   for (std::size_t i = 0; i < roles.size(); ++i)
@@ -74,9 +98,11 @@ Placement place(const Plan& plan, const Workload& workload) {
   Placement placement;
   placement.part = &plan.phases[0].parts[0];
   placement.module = &workload.modules[index(workload.passes[index(placement.part->pass)].module)];
-  for (std::size_t p = 0; p < placement.part->pipelines.size(); ++p)
+  for (std::size_t p = 0; p < placement.part->pipelines.size(); ++p) {
     for (std::size_t s = 0; s < placement.part->pipelines[p].stages.size(); ++s)
       add_cells(placement, *placement.part, make_role(*placement.part, int(p), int(s), workload), workload);
+    placement.routes.push_back(route_of(placement, int(p)));
+  }
   return placement;
 }
 

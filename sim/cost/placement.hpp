@@ -1,6 +1,7 @@
 // Which devices form which cell: the tensor group that runs one stage for one data rank.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "sim/cost/layer_work.hpp"
@@ -20,10 +21,16 @@ struct Cell {
 /// What cells of one stage and pipeline have in common.
 struct StageRole {
   int pipeline = 0, position = 0, stages = 1;
-  int micro_batches = 1, in_flight = 1;
+  int micro_batches = 1, in_flight = 1;            ///< in_flight: of passes through one chunk
   int zero = 0;
-  std::vector<LayerId> layers;                     ///< in order of the forward pass
+  std::vector<std::vector<LayerId>> chunks;        ///< one a visit of a micro-batch, in order of the forward pass
+  std::vector<LayerId> layers;                     ///< of all chunks, in that order
   LayerCut cut;
+};
+
+/// One visit of a micro-batch: a stage and one of its chunks.
+struct Visit {
+  int role = 0, chunk = 0;
 };
 
 /// All cells of a Plan's training part.
@@ -35,8 +42,12 @@ struct Placement {
   std::vector<int> role_of;                        ///< [cell]
   std::vector<int> first_cell;                     ///< [role]: its data rank 0; the others follow
   std::vector<int> data_size;                      ///< [role]
+  std::vector<std::vector<Visit>> routes;          ///< [pipeline]: visits in the order of the layers
   [[nodiscard]] const StageRole& role(int cell) const { return roles[role_of[cell]]; }
   [[nodiscard]] int role_at(int pipeline, int position) const;
+  /// The visits before and after a chunk on its pipeline's route; nothing at the ends.
+  [[nodiscard]] std::optional<Visit> before(const StageRole& role, int chunk) const;
+  [[nodiscard]] std::optional<Visit> after(const StageRole& role, int chunk) const;
 };
 
 /// The Plan must have passed Plan::check.

@@ -24,7 +24,8 @@ void wait_for_host(std::vector<TimedPiece>& pieces, TaskKind kind) {
   Seconds device{}, host{};
   for (const TimedPiece& piece : pieces) {
     device += piece.alone();
-    host += piece.kind == TaskKind::backward ? kHostBackward : kHostForward;
+    const bool backward = piece.kind == TaskKind::backward || piece.kind == TaskKind::weight_gradient;
+    host += backward ? kHostBackward : kHostForward;
   }
   if (host > device) pieces.push_back({kind, "host", {OperatorClass::host, {}, {}, {}, host - device}, std::nullopt, {}});
 }
@@ -125,11 +126,7 @@ StageWork stage_work(const Cell& cell, const StageRole& role, const Module& modu
     work.layers.back().layer = id;
     work.recomputed += recomputed[type];
   }
-  if (scatters(role, workload)) {
-    const Bytes whole = activation_bytes(role, module, workload);
-    if (role.position > 0) work.forward_receive.push_back(timer.gather(whole));
-    if (role.position + 1 < role.stages) work.backward_receive.push_back(timer.gather(whole));
-  }
+  if (scatters(role, workload)) work.receive.push_back(timer.gather(activation_bytes(role, module, workload)));
   return work;
 }
 

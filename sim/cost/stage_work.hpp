@@ -28,7 +28,7 @@ struct LayerPieces {
 
 struct StageWork {
   std::vector<LayerPieces> layers;         ///< in order of the forward pass
-  std::vector<TimedPiece> forward_receive, backward_receive;  ///< gathers that complete what a transfer brought (scatter-gather)
+  std::vector<TimedPiece> receive;         ///< gather that completes what a transfer brought (scatter-gather)
   Flops recomputed{};                      ///< one micro-batch, all members of the cell
 };
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/units/error.hpp"
-
 namespace trainyard {
 namespace {
 
@@ -66,7 +64,7 @@ TaskSpan ChainWriter::chain(const std::vector<TimedPiece>& pieces, bool each_ope
     add_part(open_parts_, piece.kind, piece.kernel.alone);
   }
   flush();
-  require(!ends_.empty(), "an operation without work");
+  if (ends_.empty()) ends_ = {join({})};  // weight gradients of layers without products
   return {first_, ends_.size() == 1 ? ends_.front() : join(ends_)};
 }
 
@@ -108,7 +106,7 @@ TaskId ChainWriter::add_kernel(const Kernel& kernel, std::vector<TimePart> parts
   task.label = label_;
   task.label.parts = std::move(parts);
   task.label.detail = detail;
-  task.slots = Emission::slots(devices_, DeviceStream::compute, 1);
+  task.slots = emission_.slots(devices_, DeviceStream::compute, 1);
   task.phases.push_back({Seconds(0), kernel, {}});
   return emission_.add(std::move(task));
 }
@@ -119,7 +117,7 @@ TaskId ChainWriter::add_collective(const TimedPiece& piece) {
   task.label = label_;
   task.label.kind = TaskKind::tensor;
   task.label.detail = piece.name;
-  task.slots = Emission::slots(group.devices, DeviceStream::tensor, 0);
+  task.slots = emission_.slots(group.devices, DeviceStream::tensor, 0);
   task.phases.push_back({piece.collective->delay, std::nullopt, {{group.path, piece.collective->bytes}}});
   return emission_.add(std::move(task));
 }

@@ -21,9 +21,13 @@ struct TaskSpan {
 
 /// The tasks of one cell class, for the traffic that hangs on them.
 struct CellTasks {
-  std::vector<TaskSpan> forward, backward;         ///< [micro-batch]
-  std::vector<TaskId> after_forward, after_backward;    ///< [micro-batch]: first task of the next operation; -1: none
-  std::vector<TaskId> before_forward, before_backward;  ///< [micro-batch]: last task of the operation before; -1: none
+  /// One pass through a chunk, with the first task of the stage's next operation and the last of the one before; -1: none.
+  struct Pass {
+    TaskSpan tasks{};
+    TaskId after{}, before{};
+  };
+  std::vector<std::vector<Pass>> forward, backward;     ///< [chunk][micro-batch]
+  TaskId first{}, last{};                               ///< of all passes, in the stage's order
   std::map<std::pair<int, LayerId>, TaskSpan> first_forward, last_backward;  ///< (run, first layer of a bucket) -> its segment
   TaskId optimizer{};
 };
@@ -38,6 +42,7 @@ struct Emission {
   const Resources& resources;
   const std::vector<Bucket>& buckets;
   const LoweringOptions& options;
+  bool overlap_pipeline;                           ///< stages compute while their messages travel
   Lowered& lowered;
   std::vector<CellTasks> cells;                    ///< [cell class]
 
@@ -45,7 +50,7 @@ struct Emission {
   void edge(TaskId from, TaskId to, int distance = 0);
   [[nodiscard]] int cell_class(int cell) const { return symmetry.cells.class_of[cell]; }
   /// Slots on one stream of these device classes.
-  [[nodiscard]] static std::vector<Slot> slots(const std::vector<int>& device_classes, DeviceStream stream, double share);
+  [[nodiscard]] std::vector<Slot> slots(const std::vector<int>& device_classes, DeviceStream stream, double share, int chunk = 0) const;
 };
 
 /// Forward, backward and optimizer tasks of every cell class, with the memory they take.

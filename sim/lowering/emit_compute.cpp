@@ -20,32 +20,42 @@ class CellWriter {
         role_(emission.placement.role(cell_)),
         devices_(emission.resources.cell_devices[cell_class]),
         private_(emission.resources.tensor_is_private[cell_class]),
+        meets_gradients_(emission.resources.tensor_meets_gradients[cell_class]),
         tensor_(emission.resources.tensor_of_cell[cell_class]),
         tasks_(emission.cells[cell_class]) {
     work_ = stage_work(emission.placement.cells[cell_], role_, *emission.placement.module, emission.cluster, emission.workload,
                        tensor_group());
+    plan_chunks();
     plan_segments();
     measure_memory();
   }
 
   void write() {
-    tasks_.forward.resize(role_.micro_batches);
-    tasks_.backward.resize(role_.micro_batches);
-    for (auto* neighbours : {&tasks_.after_forward, &tasks_.after_backward, &tasks_.before_forward, &tasks_.before_backward})
-      neighbours->assign(role_.micro_batches, kNone);
+    tasks_.forward.assign(role_.chunks.size(), std::vector<CellTasks::Pass>(role_.micro_batches));
+    tasks_.backward = tasks_.forward;
+    tasks_.first = tasks_.last = kNone;
     TaskId* waiting = nullptr;  // where the next operation's first task is to be noted
-    TaskId before = kNone;      // an operation may end in a collective, which the compute stream does not order
-    for (const ScheduledOperation& op : stage_schedule(role_.micro_batches, role_.in_flight)) {
-      const TaskSpan span = op.forward ? write_forward(op.micro_batch) : write_backward(op.micro_batch);
-      (op.forward ? tasks_.forward : tasks_.backward)[op.micro_batch] = span;
-      (op.forward ? tasks_.before_forward : tasks_.before_backward)[op.micro_batch] = before;
+    const std::vector<ScheduledOperation> order = stage_schedule(schedule(), role_);
+    const auto gathered = std::ranges::find_if(order.rbegin(), order.rend(), [&](const auto& op) { return awaits_weights(op); }).base();
+    const auto reducing = std::ranges::find_if(order, [&](const auto& op) { return op.kind != 'F' && completes_gradients(op); });
+    for (auto at = order.begin(); at != order.end(); ++at) {
+      const ScheduledOperation& op = *at;
+      beside_gradients_ = at < gathered || at >= reducing;
+      const TaskSpan span = write_operation(op);
+      // An operation may end in a collective, which the compute stream does not order.
+      if (tasks_.last != kNone) emission_.edge(tasks_.last, span.first);
       if (waiting) *waiting = span.first;
-      if (before != kNone) emission_.edge(before, span.first);
-      waiting = &(op.forward ? tasks_.after_forward : tasks_.after_backward)[op.micro_batch];
-      before = span.last;
+      waiting = nullptr;
+      if (op.kind != 'W') {
+        CellTasks::Pass& pass = (op.kind == 'F' ? tasks_.forward : tasks_.backward)[op.chunk][op.micro_batch];
+        pass = {span, kNone, tasks_.last};
+        waiting = &pass.after;
+      }
+      if (tasks_.first == kNone) tasks_.first = span.first;
+      tasks_.last = span.last;
     }
     write_optimizer();
-    emission_.edge(before, tasks_.optimizer);
+    emission_.edge(tasks_.last, tasks_.optimizer);
     const int cells = emission_.symmetry.cells.size[emission_.cell_class(cell_)];
     emission_.lowered.recomputed += work_.recomputed * double(role_.micro_batches * cells);
   }
@@ -56,6 +66,17 @@ class CellWriter {
     std::size_t from = 0, to = 0;
     int run = -1;
   };
+  /// Layers of a chunk as positions in role_.layers.
+  struct LayerSpan {
+    std::size_t from = 0, to = 0;
+  };
+
+  TaskSpan write_operation(const ScheduledOperation& op) {
+    if (op.kind == 'F') return write_forward(op);
+    return op.kind == 'B' ? write_backward(op) : write_weight_gradients(op);
+  }
+
+  const std::string& schedule() const { return emission_.placement.part->schedule; }
 
   TensorGroup tensor_group() const {
     if (tensor_ < 0) return {};
@@ -79,11 +100,20 @@ class CellWriter {
         if (at != role_.layers.end() && holds(emission_.buckets[b].run)) bucket_of[at - role_.layers.begin()] = int(b);
       }
     for (std::size_t i = 0; i < bucket_of.size(); ++i) {
-      if (i == 0 || bucket_of[i] != bucket_of[i - 1])
+      const bool new_chunk = std::ranges::any_of(spans_, [&](const LayerSpan& span) { return span.from == i; });
+      if (new_chunk || bucket_of[i] != bucket_of[i - 1])
         cut.push_back({i, i, bucket_of[i] < 0 ? -1 : emission_.buckets[bucket_of[i]].run});
       cut.back().to = i + 1;
     }
     bucket_segments_ = std::move(cut);
+  }
+
+  void plan_chunks() {
+    std::size_t at = 0;
+    for (const auto& chunk : role_.chunks) {
+      spans_.push_back({at, at + chunk.size()});
+      at += chunk.size();
+    }
   }
 
   bool holds(int run) const {
@@ -91,17 +121,25 @@ class CellWriter {
     return std::ranges::find(cells, cell_) != cells.end();
   }
 
-  std::vector<Segment> segments(bool by_bucket) const {
-    return by_bucket ? bucket_segments_ : std::vector<Segment>{{0, role_.layers.size(), -1}};
+  std::vector<Segment> segments(int chunk, bool by_bucket) const {
+    const LayerSpan span = spans_[chunk];
+    if (!by_bucket) return {{span.from, span.to, -1}};
+    std::vector<Segment> own;
+    for (const Segment& segment : bucket_segments_)
+      if (segment.from >= span.from && segment.to <= span.to) own.push_back(segment);
+    return own;
   }
 
+  /// [device][chunk]
   void measure_memory() {
     const auto& members = emission_.placement.cells[cell_].members;
     for (const int c : devices_) {
       const DeviceId first = id_at<DeviceId>(emission_.symmetry.devices.first[c]);
       const DeviceId member = std::ranges::find(members, first) != members.end() ? first : members.front();
-      activations_.push_back(activation_memory(*emission_.placement.module, role_.layers, role_.cut,
-                                               emission_.cluster.type_of(member), emission_.workload));
+      activations_.emplace_back();
+      for (const auto& chunk : role_.chunks)
+        activations_.back().push_back(activation_memory(*emission_.placement.module, chunk, role_.cut,
+                                                        emission_.cluster.type_of(member), emission_.workload));
     }
     add_residents();
   }
@@ -124,53 +162,106 @@ class CellWriter {
         if (bytes > Bytes(0)) emission_.lowered.graph.residents.push_back({id_at<ProcessorId>(c), kind, bytes});
   }
 
-  TaskLabel label(TaskKind kind, int micro_batch) const {
+  TaskLabel label(TaskKind kind) const {
     TaskLabel label;
     label.kind = kind;
     label.pipeline = role_.pipeline;
     label.stage = role_.position;
-    label.micro_batch = micro_batch;
     return label;
   }
 
-  TaskSpan write_forward(int micro_batch) {
-    const bool by_bucket = gathers_weights() && micro_batch == 0;
+  TaskLabel label(TaskKind kind, const ScheduledOperation& op) const {
+    TaskLabel made = label(kind);
+    made.micro_batch = op.micro_batch;
+    if (role_.chunks.size() > 1) made.chunk = op.chunk;
+    return made;
+  }
+
+  TaskSpan write_forward(const ScheduledOperation& op) {
+    const bool by_bucket = awaits_weights(op);
     TaskSpan whole{kNone, kNone};
-    for (const Segment& segment : segments(by_bucket)) {
+    for (const Segment& segment : segments(op.chunk, by_bucket)) {
       std::vector<TimedPiece> pieces;
-      if (segment.from == 0) pieces = work_.forward_receive;
+      if (segment.from == spans_[op.chunk].from && receives(op)) pieces = work_.receive;
       for (std::size_t i = segment.from; i < segment.to; ++i) append(pieces, work_.layers[i].forward);
-      const TaskSpan span = write_chain(pieces, label(TaskKind::forward, micro_batch), by_bucket, whole.last);
+      const TaskSpan span = write_chain(pieces, label(TaskKind::forward, op), whole);
       if (by_bucket && segment.run >= 0) tasks_.first_forward[{segment.run, role_.layers[segment.from]}] = span;
-      if (whole.first == kNone) whole.first = span.first;
-      whole.last = span.last;
     }
-    remember(whole.first, [](const ActivationMemory& m) { return Memory{{}, MemoryClass::activations, m.kept, Bytes(0), m.forward_peak}; });
+    remember(whole.first, op, [](const ActivationMemory& m) { return Memory{{}, MemoryClass::activations, m.kept, Bytes(0), m.forward_peak}; });
     return whole;
   }
 
-  TaskSpan write_backward(int micro_batch) {
-    const bool by_bucket = software().overlap_gradient_reduce && micro_batch + 1 == role_.micro_batches;
+  TaskSpan write_backward(const ScheduledOperation& op) {
+    const bool split = splits_backward(schedule());
+    const bool by_bucket = !split && completes_gradients(op);
     TaskSpan whole{kNone, kNone};
-    const std::vector<Segment> parts = segments(by_bucket);
+    const std::vector<Segment> parts = segments(op.chunk, by_bucket);
     for (auto segment = parts.rbegin(); segment != parts.rend(); ++segment) {
       std::vector<TimedPiece> pieces;
-      if (segment->to == role_.layers.size()) pieces = work_.backward_receive;
-      for (std::size_t i = segment->to; i-- > segment->from;) append(pieces, work_.layers[i].backward);
-      const TaskSpan span = write_chain(pieces, label(TaskKind::backward, micro_batch), by_bucket, whole.last);
+      if (segment->to == spans_[op.chunk].to && receives(op)) pieces = work_.receive;
+      for (std::size_t i = segment->to; i-- > segment->from;)
+        append(pieces, split ? input_gradients(work_.layers[i].backward) : work_.layers[i].backward);
+      const TaskSpan span = write_chain(pieces, label(TaskKind::backward, op), whole);
       if (by_bucket && segment->run >= 0) tasks_.last_backward[{segment->run, role_.layers[segment->from]}] = span;
-      if (whole.first == kNone) whole.first = span.first;
-      whole.last = span.last;
     }
-    remember(whole.first, [](const ActivationMemory& m) { return Memory{{}, MemoryClass::activations, Bytes(0), Bytes(0), m.backward_peak}; });
-    remember(whole.last, [](const ActivationMemory& m) { return Memory{{}, MemoryClass::activations, Bytes(0), -m.kept, Bytes(0)}; });
+    remember(whole.first, op, [](const ActivationMemory& m) { return Memory{{}, MemoryClass::activations, Bytes(0), Bytes(0), m.backward_peak}; });
+    if (!split) release(whole.last, op);
     return whole;
+  }
+
+  TaskSpan write_weight_gradients(const ScheduledOperation& op) {
+    const bool by_bucket = completes_gradients(op);
+    TaskSpan whole{kNone, kNone};
+    const std::vector<Segment> parts = segments(op.chunk, by_bucket);
+    for (auto segment = parts.rbegin(); segment != parts.rend(); ++segment) {
+      std::vector<TimedPiece> pieces;
+      for (std::size_t i = segment->to; i-- > segment->from;) append(pieces, weight_gradients(work_.layers[i].backward));
+      const TaskSpan span = write_chain(pieces, label(TaskKind::weight_gradient, op), whole);
+      if (by_bucket && segment->run >= 0) tasks_.last_backward[{segment->run, role_.layers[segment->from]}] = span;
+    }
+    release(whole.last, op);
+    return whole;
+  }
+
+  bool awaits_weights(const ScheduledOperation& op) const { return gathers_weights() && op.kind == 'F' && op.micro_batch == 0; }
+
+  bool completes_gradients(const ScheduledOperation& op) const {
+    return software().overlap_gradient_reduce && op.micro_batch + 1 == role_.micro_batches;
+  }
+
+  /// Does another stage send what this operation begins with?
+  bool receives(const ScheduledOperation& op) const {
+    const auto from = op.kind == 'F' ? emission_.placement.before(role_, op.chunk) : emission_.placement.after(role_, op.chunk);
+    return from && &emission_.placement.roles[from->role] != &role_;
+  }
+
+  static std::vector<TimedPiece> weight_gradients(const std::vector<TimedPiece>& backward) {
+    std::vector<TimedPiece> kept;
+    for (const TimedPiece& piece : backward)
+      if (piece.kind == TaskKind::weight_gradient) kept.push_back({piece.kind, piece.name, piece.kernel, std::nullopt, {}});
+    return kept;
+  }
+
+  /// Collectives that ran beside a weight gradient stay, with nothing beside them.
+  static std::vector<TimedPiece> input_gradients(const std::vector<TimedPiece>& backward) {
+    std::vector<TimedPiece> kept;
+    for (const TimedPiece& piece : backward) {
+      if (piece.kind != TaskKind::weight_gradient)
+        kept.push_back(piece);
+      else if (piece.collective)
+        kept.push_back({TaskKind::tensor, piece.name, {}, piece.collective, piece.collective_alone});
+    }
+    return kept;
+  }
+
+  void release(TaskId last, const ScheduledOperation& op) {
+    remember(last, op, [](const ActivationMemory& m) { return Memory{{}, MemoryClass::activations, Bytes(0), -m.kept, Bytes(0)}; });
   }
 
   template <class Make>
-  void remember(TaskId task, Make make) {
+  void remember(TaskId task, const ScheduledOperation& op, Make make) {
     for (std::size_t i = 0; i < devices_.size(); ++i) {
-      Memory memory = make(activations_[i]);
+      Memory memory = make(activations_[i][op.chunk]);
       memory.processor = id_at<ProcessorId>(devices_[i]);
       emission_.lowered.graph.tasks[index(task)].memory.push_back(memory);
     }
@@ -178,12 +269,17 @@ class CellWriter {
 
   static void append(std::vector<TimedPiece>& to, const std::vector<TimedPiece>& from) { to.insert(to.end(), from.begin(), from.end()); }
 
-  /// One task of the exact total where nobody else's traffic can meet these pieces, else a chain with its collectives as flows.
-  TaskSpan write_chain(const std::vector<TimedPiece>& pieces, const TaskLabel& label, bool beside_gradients, TaskId before) {
-    const bool merge = !emission_.options.full_detail && private_ && !(beside_gradients && tensor_ >= 0);
+  /// One task of the exact total where nobody else's traffic can meet these pieces, else a chain with its collectives as flows;
+  /// appended to `whole`.
+  TaskSpan write_chain(const std::vector<TimedPiece>& pieces, const TaskLabel& label, TaskSpan& whole) {
+    const bool merge = !emission_.options.full_detail && private_ && !(beside_gradients_ && meets_gradients_);
     ChainWriter writer(emission_, devices_, tensor_, label);
     const TaskSpan span = merge ? writer.merged(pieces) : writer.chain(pieces, emission_.options.full_detail);
-    if (before != kNone) emission_.edge(before, span.first);
+    if (whole.first == kNone)
+      whole.first = span.first;
+    else
+      emission_.edge(whole.last, span.first);
+    whole.last = span.last;
     return span;
   }
 
@@ -199,8 +295,8 @@ class CellWriter {
       for (const DeviceId member : emission_.placement.cells[cell_].members)
         update.alone = std::max(update.alone, adam_time(emission_.cluster.type_of(member), parameters, software().gradient_type));
     Task task;
-    task.label = label(TaskKind::optimizer, -1);
-    task.slots = Emission::slots(devices_, DeviceStream::compute, 1);
+    task.label = label(TaskKind::optimizer);
+    task.slots = emission_.slots(devices_, DeviceStream::compute, 1);
     task.phases.push_back({Seconds(0), update, {}});
     tasks_.optimizer = emission_.add(std::move(task));
   }
@@ -210,11 +306,14 @@ class CellWriter {
   const StageRole& role_;
   const std::vector<int>& devices_;
   bool private_;
+  bool meets_gradients_;
+  bool beside_gradients_ = false;              ///< gradients or gathered weights may travel during this operation
   int tensor_;
   CellTasks& tasks_;
   StageWork work_;
   std::vector<Segment> bucket_segments_;
-  std::vector<ActivationMemory> activations_;  ///< parallel to devices_
+  std::vector<LayerSpan> spans_;               ///< [chunk]
+  std::vector<std::vector<ActivationMemory>> activations_;  ///< [device][chunk]; devices as in devices_
 };
 
 }  // namespace
@@ -226,9 +325,9 @@ TaskId Emission::add(Task task) {
 
 void Emission::edge(TaskId from, TaskId to, int distance) { lowered.graph.edges.push_back({from, to, distance}); }
 
-std::vector<Slot> Emission::slots(const std::vector<int>& device_classes, DeviceStream stream, double share) {
+std::vector<Slot> Emission::slots(const std::vector<int>& device_classes, DeviceStream stream, double share, int chunk) const {
   std::vector<Slot> slots;
-  for (const int c : device_classes) slots.push_back({Resources::stream(c, stream), share});
+  for (const int c : device_classes) slots.push_back({resources.stream(c, stream, chunk), share});
   return slots;
 }
 

@@ -43,7 +43,7 @@ class GradientWriter {
     task.label.kind = TaskKind::data;
     task.label.layer = int(layer);
     task.label.detail = what;
-    task.slots = Emission::slots(group.devices, DeviceStream::data, 0);
+    task.slots = emission_.slots(group.devices, DeviceStream::data, 0);
     task.phases.push_back({cost.delay, std::nullopt, {{group.path, cost.bytes}}});
     return emission_.add(std::move(task));
   }
@@ -63,7 +63,7 @@ class GradientWriter {
   TaskId gradients_complete(int cell_class, const Bucket& bucket) const {
     const CellTasks& cell = emission_.cells[cell_class];
     const auto segment = cell.last_backward.find({bucket.run, bucket.layers.front()});
-    return segment == cell.last_backward.end() ? cell.backward.back().last : segment->second.last;
+    return segment == cell.last_backward.end() ? cell.last : segment->second.last;
   }
 
   void reduce_table(const CommunicatorClass& group) {
@@ -76,7 +76,7 @@ class GradientWriter {
     for (const int cell : group.first->cells) ranks = std::max(ranks, emission_.placement.cells[cell].members.size());
     const Bytes size = element_size(software_.gradient_reduce_type) * (table / double(ranks));
     const TaskId task = exchange(group, CollectiveKind::all_reduce, size, "shared table", tied->tied_to.front());
-    for (const int c : cell_classes(group)) emission_.edge(emission_.cells[c].backward.back().last, task);
+    for (const int c : cell_classes(group)) emission_.edge(emission_.cells[c].last, task);
     reductions_.emplace_back(task, cell_classes(group));
   }
 
@@ -94,7 +94,7 @@ class GradientWriter {
     const TaskId gate = emission_.add(std::move(norm));
     for (const auto& [task, cells] : reductions_) emission_.edge(task, gate);
     for (const CellTasks& cell : emission_.cells) {
-      emission_.edge(cell.backward.back().last, gate);
+      emission_.edge(cell.last, gate);
       emission_.edge(gate, cell.optimizer);
     }
   }
@@ -126,7 +126,7 @@ class GradientWriter {
   TaskId first_use(int cell_class, const Bucket& bucket) const {
     const CellTasks& cell = emission_.cells[cell_class];
     const auto segment = cell.first_forward.find({bucket.run, bucket.layers.front()});
-    return segment == cell.first_forward.end() ? cell.forward.front().first : segment->second.first;
+    return segment == cell.first_forward.end() ? cell.first : segment->second.first;
   }
 
   Emission& emission_;

@@ -21,14 +21,12 @@ void append(std::vector<Slot>& to, const std::vector<Slot>& from) { to.insert(to
 /// Send and receive are calls that return when the data have arrived: the receiver makes its call when its operation before is
 /// done, and the sender goes on when the transfer has ended. Calls that cross (send forward, receive backward) wait together.
 /// Source: Megatron-LM, p2p_communication.py, send_forward_recv_backward.
-void block_both_sides(Emission& emission, const CellTasks& sender, const CellTasks& receiver, bool forward, int m, TaskId transfer) {
-  const TaskId next = (forward ? sender.after_forward : sender.after_backward)[m];
-  if (next != kNone) emission.edge(transfer, next);
-  const TaskId before = (forward ? receiver.before_forward : receiver.before_backward)[m];
-  if (before != kNone)
-    emission.edge(before, transfer);
+void block_both_sides(Emission& emission, const CellTasks::Pass& sent, const CellTasks::Pass& received, TaskId receivers_last, TaskId transfer) {
+  if (sent.after != kNone) emission.edge(transfer, sent.after);
+  if (received.before != kNone)
+    emission.edge(received.before, transfer);
   else
-    emission.edge(receiver.optimizer, transfer, 1);
+    emission.edge(receivers_last, transfer, 1);
 }
 
 /// All micro-batches over one boundary in one direction.
@@ -43,14 +41,17 @@ void emit_boundary(Emission& emission, const CommunicatorClass& group, bool forw
   task.label.pipeline = role.pipeline;
   task.label.stage = role.position;
   task.label.detail = forward ? "forward" : "backward";
-  append(task.slots, Emission::slots(group.senders, forward ? DeviceStream::forward_send : DeviceStream::backward_send, 0));
-  append(task.slots, Emission::slots(group.receivers, forward ? DeviceStream::forward_receive : DeviceStream::backward_receive, 0));
+  const int from = group.first->from_chunk, to = group.first->to_chunk;
+  append(task.slots, emission.slots(group.senders, forward ? DeviceStream::forward_send : DeviceStream::backward_send, 0, from));
+  append(task.slots, emission.slots(group.receivers, forward ? DeviceStream::forward_receive : DeviceStream::backward_receive, 0, to));
   for (int m = 0; m < role.micro_batches; ++m) {
     task.label.micro_batch = m;
     const TaskId id = emission.add(task);
-    emission.edge((forward ? sender.forward : sender.backward)[m].last, id);
-    emission.edge(id, (forward ? receiver.forward : receiver.backward)[m].first);
-    if (!emission.workload.software.overlap_pipeline) block_both_sides(emission, sender, receiver, forward, m, id);
+    const CellTasks::Pass& sent = (forward ? sender.forward : sender.backward)[from][m];
+    const CellTasks::Pass& received = (forward ? receiver.forward : receiver.backward)[to][m];
+    emission.edge(sent.tasks.last, id);
+    emission.edge(id, received.tasks.first);
+    if (!emission.overlap_pipeline) block_both_sides(emission, sent, received, receiver.optimizer, id);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "sim/cost/kernel_time.hpp"
 #include "sim/lowering/emission.hpp"
+#include "sim/lowering/schedule.hpp"
 
 namespace trainyard {
 namespace {
@@ -32,9 +33,10 @@ Lowered lower(const Plan& plan, const Workload& workload, const Cluster& cluster
   for (std::size_t i = 0; i < cluster.devices.size(); ++i)
     if (symmetry.devices.class_of[i] >= 0) lowered.used.push_back(id_at<DeviceId>(i));
   note_extrapolated(cluster, workload.software, lowered);
-  const Resources resources = make_resources(cluster, placement, traffic, symmetry, workload.software.overlap_pipeline, lowered);
+  const bool overlap_pipeline = workload.software.overlap_pipeline || overlaps_transfers(placement.part->schedule);
+  const Resources resources = make_resources(cluster, placement, traffic, symmetry, overlap_pipeline, lowered);
   const std::vector<Bucket> buckets = make_buckets(placement, traffic, workload);
-  Emission emission{cluster, workload, placement, traffic, symmetry, resources, buckets, options, lowered, {}};
+  Emission emission{cluster, workload, placement, traffic, symmetry, resources, buckets, options, overlap_pipeline, lowered, {}};
   emit_compute(emission);
   emit_transfers(emission);
   emit_gradients(emission);

@@ -8,8 +8,9 @@
 namespace trainyard {
 namespace {
 
-constexpr std::array<const char*, kDeviceStreams> kStreamNames{
-    "compute", "tensor", "forward send", "forward receive", "backward send", "backward receive", "data"};
+constexpr std::array kCommonNames{"compute", "tensor", "data"};
+constexpr std::array kTransferNames{"forward send", "forward receive", "backward send", "backward receive"};
+static_assert(kCommonNames.size() == kCommonStreams && kTransferNames.size() == kTransferStreams);
 
 class ResourceMaker {
  public:
@@ -23,6 +24,7 @@ class ResourceMaker {
         lowered_(lowered) {}
 
   Resources make() {
+    for (const StageRole& role : placement_.roles) resources_.chunks = std::max(resources_.chunks, int(role.chunks.size()));
     add_processors();
     count_uses();
     add_channels();
@@ -42,8 +44,16 @@ class ResourceMaker {
       lowered_.graph.processors.push_back(
           {device.name, cluster_.device_types[index(device.type)].name, int(device.node), device.memory, devices.size[c]});
       lowered_.devices.push_back({id_at<DeviceId>(devices.first[c]), devices.size[c], tensor[devices.first[c]]});
-      for (const char* name : kStreamNames) lowered_.graph.streams.push_back({id_at<ProcessorId>(c), name, Discipline::program_order});
+      add_streams(id_at<ProcessorId>(c));
     }
+  }
+
+  void add_streams(ProcessorId processor) {
+    for (const char* name : kCommonNames) lowered_.graph.streams.push_back({processor, name, Discipline::program_order});
+    for (int chunk = 0; chunk < resources_.chunks; ++chunk)
+      for (const std::string name : kTransferNames)
+        lowered_.graph.streams.push_back(
+            {processor, resources_.chunks == 1 ? name : name + " " + std::to_string(chunk), Discipline::program_order});
   }
 
   /// For each link class: how often each communicator class crosses its first link, and which communicators use it.
@@ -124,6 +134,7 @@ class ResourceMaker {
     }
     resources_.tensor_of_cell.push_back(tensor);
     resources_.tensor_is_private.push_back(tensor < 0 || is_private(tensor));
+    resources_.tensor_meets_gradients.push_back(tensor >= 0 && meets_gradients(tensor));
   }
 
   /// Gradients wait for the last backward pass of every member, so a gradient group that has a member in the cell cannot meet the
@@ -134,6 +145,15 @@ class ResourceMaker {
     return std::ranges::all_of(own.links, [&](const auto& use) {
       const int link_class = symmetry_.links.class_of[index(use.first)];
       return std::ranges::all_of(users_[link_class], [&](int user) { return user_is_harmless(user, tensor); });
+    });
+  }
+
+  bool meets_gradients(int tensor) const {
+    return std::ranges::any_of(resources_.communicators[tensor].first->links, [&](const auto& use) {
+      return std::ranges::any_of(users_[symmetry_.links.class_of[index(use.first)]], [&](int user) {
+        const CommunicatorKind kind = traffic_.all[user].kind;
+        return kind == CommunicatorKind::gradients || kind == CommunicatorKind::tied_embedding;
+      });
     });
   }
 

@@ -9,9 +9,9 @@
 
 namespace trainyard {
 
-/// Streams that every simulated device has.
-enum class DeviceStream { compute, tensor, forward_send, forward_receive, backward_send, backward_receive, data };
-inline constexpr int kDeviceStreams = 7;
+/// Streams that every simulated device has; the transfers' once for each chunk, since messages of different chunks pass each other.
+enum class DeviceStream { compute, tensor, data, forward_send, forward_receive, backward_send, backward_receive };
+inline constexpr int kCommonStreams = 3, kTransferStreams = 4;
 
 /// How a class of communicators runs: its path in the graph, its rate and what it shares.
 struct CommunicatorClass {
@@ -28,9 +28,12 @@ struct Resources {
   std::vector<CommunicatorClass> communicators;  ///< [communicator class]
   std::vector<int> tensor_of_cell;       ///< [cell class]: its tensor communicator's class, -1: one device
   std::vector<bool> tensor_is_private;   ///< [cell class]: nobody else's traffic meets its tensor collectives, except its own gradients
+  std::vector<bool> tensor_meets_gradients;  ///< [cell class]: gradients travel over links of its tensor group
   std::vector<std::vector<int>> cell_devices;    ///< [cell class]: classes of its members, ascending, each once
-  [[nodiscard]] static StreamId stream(int device_class, DeviceStream which) {
-    return id_at<StreamId>(std::size_t(device_class) * kDeviceStreams + std::size_t(which));
+  int chunks = 1;                        ///< most of a stage
+  [[nodiscard]] StreamId stream(int device_class, DeviceStream which, int chunk = 0) const {
+    const int of_device = device_class * (kCommonStreams + kTransferStreams * chunks);
+    return id_at<StreamId>(std::size_t(of_device + chunk * kTransferStreams + int(which)));
   }
 };
 

@@ -102,7 +102,10 @@ class SymmetryGraph {
     Label label;
     label << 3 << role.position << role.stages << role.micro_batches << role.in_flight << role.zero << role.cut.tensor
           << int(role.cut.sequence_parallel) << int(role.cut.recompute) << role.cut.sequences;
-    for (const LayerId layer : role.layers) label << int(layer);
+    for (const auto& chunk : role.chunks) {
+      label << int(chunk.size());
+      for (const LayerId layer : chunk) label << int(layer);
+    }
     const int vertex = int(cells_at_) + i;
     used_[vertex] = true;
     colours_[vertex] = label.value();
@@ -115,7 +118,7 @@ class SymmetryGraph {
   void add_communicator(int i) {
     const Communicator& group = traffic_.all[i];
     Label label;
-    label << 4 << int(group.kind) << group.pairs << group.rings << group.hops << group.hop_latency.value << int(group.transport)
+    label << 4 << int(group.kind) << group.pairs << group.from_chunk << group.to_chunk << group.rings << group.hops << group.hop_latency.value << int(group.transport)
           << int(group.members.size());
     if (group.run >= 0)
       for (const LayerId layer : traffic_.runs[group.run].layers) label << int(layer);

@@ -49,14 +49,19 @@ void add_tensor_groups(const Placement& placement, const Router& router, Traffic
 }
 
 void add_transfers(const Placement& placement, const Router& router, TrafficMap& traffic) {
-  for (std::size_t i = 0; i < placement.cells.size(); ++i) {
-    const StageRole& role = placement.role(int(i));
-    if (role.position + 1 == role.stages) continue;
-    const int next = placement.first_cell[placement.role_at(role.pipeline, role.position + 1)] + placement.cells[i].data_rank;
-    const Cell &here = placement.cells[i], &there = placement.cells[next];
-    traffic.all.push_back(transfer(CommunicatorKind::forward_transfer, here, int(i), there, next, router));
-    traffic.all.push_back(transfer(CommunicatorKind::backward_transfer, there, next, here, int(i), router));
-  }
+  for (std::size_t i = 0; i < placement.cells.size(); ++i)
+    for (std::size_t chunk = 0; chunk < placement.role(int(i)).chunks.size(); ++chunk) {
+      const std::optional<Visit> after = placement.after(placement.role(int(i)), int(chunk));
+      if (!after || after->role == placement.role_of[i]) continue;
+      const int next = placement.first_cell[after->role] + placement.cells[i].data_rank;
+      const Cell &here = placement.cells[i], &there = placement.cells[next];
+      Communicator forward = transfer(CommunicatorKind::forward_transfer, here, int(i), there, next, router);
+      Communicator backward = transfer(CommunicatorKind::backward_transfer, there, next, here, int(i), router);
+      forward.from_chunk = backward.to_chunk = int(chunk);
+      forward.to_chunk = backward.from_chunk = after->chunk;
+      traffic.all.push_back(std::move(forward));
+      traffic.all.push_back(std::move(backward));
+    }
 }
 
 std::vector<LayerRun> layer_runs(const Placement& placement) {

@@ -25,6 +25,7 @@ struct Communicator {
   std::vector<int> cells;                ///< cells concerned; transfers: sender, receiver
   int run = -1;                          ///< gradients: index of its LayerRun
   int pairs = 1;                         ///< transfers: device pairs that send at once
+  int from_chunk = 0, to_chunk = 0;      ///< transfers: chunks of the sender and the receiver
   std::vector<std::pair<LinkId, int>> links;
   int rings = 1, hops = 2;
   Seconds hop_latency{};
@@ -38,7 +39,7 @@ struct TrafficMap {
   std::vector<Communicator> all;
 };
 
-/// Tensor groups (size above 1), transfers between neighbouring stages in both directions, gradient groups (one a layer run
+/// Tensor groups (size above 1), transfers between neighbouring visits in both directions, gradient groups (one a layer run
 /// and tensor rank, above one holder), and the reduction of a table that first and last stage share.
 [[nodiscard]] TrafficMap traffic_of(const Placement& placement, const Router& router);
 

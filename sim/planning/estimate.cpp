@@ -66,13 +66,14 @@ class Estimator {
       for (const int role : roles) {
         const StageTimes times = stage_times(role);
         const Seconds stage = times.forward + times.backward + times.transfer;
-        sum += stage;
+        sum += stage / double(placement_.roles[role].chunks.size());
         slowest = std::max(slowest, stage);
         tail = std::max(tail, exposed_exchange(role, times) + update_time(role));
         keep_fullest(role, estimate.memory);
       }
       const int micro_batches = placement_.roles[roles.front()].micro_batches;
-      estimate.step_time = std::max(estimate.step_time, sum + slowest * double(micro_batches - 1));
+      const double chunks = double(placement_.roles[roles.front()].chunks.size());
+      estimate.step_time = std::max(estimate.step_time, sum + slowest * (micro_batches - 1 / chunks));
     }
     estimate.step_time += tail;
     return estimate;
@@ -96,6 +97,10 @@ class Estimator {
     return slowest;
   }
 
+  bool comes_from_elsewhere(const StageRole& role, const std::optional<Visit>& from) const {
+    return from && &placement_.roles[from->role] != &role;
+  }
+
   std::vector<DeviceTypeId> types_of(int cell) const {
     std::vector<DeviceTypeId> types;
     for (const DeviceId member : placement_.cells[cell].members) types.push_back(cluster_.devices[index(member)].type);
@@ -106,7 +111,11 @@ class Estimator {
     const StageRole& role = placement_.role(cell);
     const StageWork work = stage_work(placement_.cells[cell], role, *placement_.module, cluster_, workload_,
                                       ring_group(router_, cluster_, placement_.cells[cell].members));
-    StageTimes times{total(work.forward_receive), total(work.backward_receive), Seconds(0)};
+    StageTimes times;
+    for (std::size_t c = 0; c < role.chunks.size(); ++c) {
+      if (comes_from_elsewhere(role, placement_.before(role, int(c)))) times.forward += total(work.receive);
+      if (comes_from_elsewhere(role, placement_.after(role, int(c)))) times.backward += total(work.receive);
+    }
     for (const LayerPieces& layer : work.layers) {
       times.forward += total(layer.forward);
       times.backward += total(layer.backward);
@@ -187,7 +196,7 @@ class Estimator {
         cluster_.devices[index(member)].name, Bytes(0), cluster_.devices[index(member)].memory, {}, Seconds(0)};
     const Bytes transient = std::max(activations.forward_peak - activations.kept, activations.backward_peak);
     memory.at_peak = {held.weights,   held.gradients,
-                      held.optimizer, activations.kept * double(role.in_flight) + transient,
+                      held.optimizer, activations.kept * (double(role.in_flight) / double(role.chunks.size())) + transient,
                       held.buffers,   Bytes(0)};
     for (const Bytes part : memory.at_peak) memory.peak += part;
     memory.at_peak[std::size_t(MemoryClass::reserved)] = reserved_memory(type, memory.peak, role.cut.tensor);

@@ -16,7 +16,7 @@ struct StepEstimate {
   MemoryReport memory;                   ///< of the fullest device
 };
 
-/// T = max over pipelines of sum_i t_i + (m - 1) max_i t_i, t_i forward and backward of stage i and its exposed transfers, plus the
+/// T = max over pipelines of sum_i t_i / v + (m - 1/v) max_i t_i, v chunks a stage, t_i forward and backward of stage i and its exposed transfers, plus the
 /// data-parallel exchange that no backward pass hides, plus the optimizer. The same kernel and collective times as the simulation,
 /// without contention. Memory: states, kept activations times micro-batches in flight, transients.
 /// Source: Narayanan et al., arXiv 2104.04473 §2.2 (pipeline). The Plan must have passed Plan::check.

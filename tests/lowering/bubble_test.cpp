@@ -41,6 +41,41 @@ TEST_CASE("bubble of gpipe on SimGrid") {
   CHECK(run_uniform("gpipe", 4, 8, &executor).report.bubble_fraction == Approx(3.0 / 11).epsilon(1e-9));
 }
 
+TEST_CASE("v chunks divide the bubble by v: (p-1)/(vm+p-1)") {
+  const int p = GENERATE(2, 3, 4), v = GENERATE(2, 3), rounds = GENERATE(1, 2, 4);
+  const int m = p * rounds;
+  const Cluster cluster = make_cluster({.nodes = p});
+  const Workload workload = make_workload({.layers = p * v, .batch = double(m)});
+  const Plan plan = make_plan({.stages = p, .micro_batches = m, .chunks = v, .schedule = "interleaved"}, cluster, workload);
+  INFO("p " << p << " v " << v << " m " << m);
+  const StepReport report = run_plan(plan, workload, cluster).report;
+  CHECK(report.bubble_fraction == Approx(double(p - 1) / (v * m + p - 1)).epsilon(1e-9));
+}
+
+TEST_CASE("ZB-H1 shortens the ramp of a pipeline to (p-1)(F+B-W)") {
+  // Qi et al., arXiv 2401.10241, Table 2; forward, input and weight gradients of a product take equally long.
+  const int p = GENERATE(2, 3, 4), m = GENERATE(4, 8, 12);
+  const Cluster cluster = make_cluster({.nodes = p});
+  const Workload workload = make_workload({.layers = p, .batch = double(m), .product = true});
+  const auto step = [&](const char* schedule) {
+    const Plan plan = make_plan({.stages = p, .micro_batches = m, .schedule = schedule}, cluster, workload);
+    return run_plan(plan, workload, cluster).report.step_time;
+  };
+  const Seconds pass = step("1f1b") / (3.0 * (m + p - 1));
+  INFO("p " << p << " m " << m);
+  CHECK(near(step("zb_h1"), pass * double(3 * m + p - 1)));
+}
+
+TEST_CASE("ZB-H1 holds no more activations than 1f1b on its first stage") {
+  const Cluster cluster = make_cluster({.nodes = 4});
+  const Workload workload = make_workload({.layers = 4, .batch = 8, .saved = 100_MB, .product = true});
+  const auto peak = [&](const char* schedule) {
+    const Plan plan = make_plan({.stages = 4, .micro_batches = 8, .schedule = schedule}, cluster, workload);
+    return run_plan(plan, workload, cluster).report.memory.peak.value;
+  };
+  CHECK(peak("zb_h1") <= Approx(peak("1f1b")).epsilon(1e-3));
+}
+
 TEST_CASE("an unequal stage sets the pace") {
   const Cluster cluster = make_cluster({.nodes = 2});
   const Workload workload = make_workload({.layers = 4, .batch = 8});

@@ -17,7 +17,8 @@ RunResult run_plan(const Plan& plan, const Workload& workload, const Cluster& cl
   RunOn controller;
   result.timeline = (executor ? *executor : reference).run(result.unrolled, {}, controller);
   const StepTimes times = step_times(result.timeline, result.lowered.graph.tasks.size());
-  const StepWindow window = times.period().value_or(times.last(1));
+  const std::optional<StepWindow> period = times.period();
+  const StepWindow window = period ? *period : times.last(1);
   result.report = report_step(result.lowered, result.unrolled, result.timeline, window, workload, cluster);
   return result;
 }

@@ -27,14 +27,15 @@ Case random_case(unsigned seed) {
   const int stages = pick(random, {1, 2, 3}), data = pick(random, {1, 2, 4}), tensor = pick(random, {1, 2});
   const int gpus = pick(random, {1, 2, 4});
   const int nodes = (stages * data * tensor + gpus - 1) / gpus;
-  const int micro_batches = pick(random, {1, 2, 5});
+  const int chunks = stages > 1 ? pick(random, {1, 1, 2}) : 1;
+  const int micro_batches = pick(random, {1, 2, 5}) * (chunks > 1 ? stages : 1);
   Case made;
   made.cluster = make_cluster({.nodes = nodes,
                                .gpus = gpus,
                                .slow_nodes = pick(random, {0, 0, 1}) * (nodes > 1),
                                .nodes_per_leaf = pick(random, {0, 2}),
                                .oversubscription = double(pick(random, {1, 3}))});
-  made.workload = make_workload({.layers = stages * pick(random, {1, 2}),
+  made.workload = make_workload({.layers = stages * chunks * pick(random, {1, 2}),
                                  .batch = double(micro_batches * data),
                                  .parameters = pick(random, {0, 1}) * 45e6,
                                  .output = Bytes(pick(random, {0, 1, 7}) * 1e6),
@@ -44,8 +45,9 @@ Case random_case(unsigned seed) {
   made.workload.software.distributed_optimizer = random() % 2;
   made.workload.software.overlap_weight_gather = random() % 2;
   made.workload.software.gradient_clipping = random() % 2;
-  made.plan = make_plan({.stages = stages, .data = data, .tensor = tensor, .micro_batches = micro_batches,
-                         .schedule = random() % 2 ? "1f1b" : "gpipe"},
+  const bool interleaved = chunks > 1;
+  const std::string schedule = interleaved ? "interleaved" : pick(random, {0, 1, 2}) == 0 ? "gpipe" : random() % 2 ? "1f1b" : "zb_h1";
+  made.plan = make_plan({.stages = stages, .data = data, .tensor = tensor, .micro_batches = micro_batches, .chunks = chunks, .schedule = schedule},
                         made.cluster, made.workload);
   made.text = "seed " + std::to_string(seed) + " stages " + std::to_string(stages) + " data " + std::to_string(data) + " tensor " +
               std::to_string(tensor) + " gpus a node " + std::to_string(gpus);

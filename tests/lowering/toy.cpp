@@ -101,6 +101,12 @@ Operator memory_operator(const WorkloadShape& shape, double part) {
 }
 
 LayerType make_layer(const WorkloadShape& shape) {
+  if (shape.product) {
+    Operator product = memory_operator(shape, 1);
+    product.kind = OperatorClass::gemm;
+    product.gemm_n = product.gemm_k = 1e4;
+    return {"decoder", {product}};
+  }
   if (!shape.tensor_cut) return {"decoder", {memory_operator(shape, 1)}};
   Operator up = memory_operator(shape, 0.5), down = memory_operator(shape, 0.5);
   up.cut = up.saved_cut = TensorCut::column;
@@ -149,17 +155,19 @@ Plan make_plan(const PlanShape& shape, const Cluster& cluster, const Workload& w
   Settings settings;
   settings.layout = Layout{equal_axis(AxisKind::data, shape.data), equal_axis(AxisKind::tensor, shape.tensor)};
   settings.recompute = Recompute{shape.recompute, 1};
-  int next_layer = 0;
   for (int s = 0; s < shape.stages; ++s) {
     Stage stage;
     stage.devices.assign(gpus.begin() + s * width, gpus.begin() + (s + 1) * width);
-    stage.chunks.resize(1);
-    for (int count = shape.layers.empty() ? layers / shape.stages : shape.layers[s]; count > 0; --count)
-      stage.chunks[0].push_back(LayerId(next_layer++));
+    stage.chunks.resize(shape.chunks);
     stage.rules = {Rule{{}, "", {}, settings}};
     part.stages.push_back(std::move(stage));
     pipeline.stages.push_back(StageId(s));
   }
+  int next_layer = 0;
+  for (int c = 0; c < shape.chunks; ++c)
+    for (int s = 0; s < shape.stages; ++s)
+      for (int count = shape.layers.empty() ? layers / (shape.stages * shape.chunks) : shape.layers[s]; count > 0; --count)
+        part.stages[s].chunks[c].push_back(LayerId(next_layer++));
   part.pipelines = {pipeline};
   Plan plan;
   plan.phases = {PlanPhase{{}, {part}, {}}};

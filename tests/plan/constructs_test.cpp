@@ -28,7 +28,6 @@ TEST_CASE("constructs that are not simulated yet are named") {
   named("{" + one + "owners: [0-7]}", "`owners`");
   named("{" + one + "switch: {delay: 1 s}}", "`switch`");
   named("{" + one + "iterations: 0-9}", "`iterations` of a phase");
-  named("{" + one + "order: zb_h1}", "schedule `zb_h1`");
   named("{" + one + "order: dualpipe}", "schedule `dualpipe`");
   named("{" + one + "order: asynchronous}", "schedule `asynchronous`");
   named("{" + one + "order: [{compute: F0 B0}]}", "`order` as a table");
@@ -38,7 +37,9 @@ TEST_CASE("constructs that are not simulated yet are named") {
   named("{devices: a.0, layout: [data: 4, context: 2]}", "`context` axis");
   named("{devices: a.0, layout: [data: 4, variant: 2]}", "`variant` axis");
   named("{devices: a.0, layout: [data: [2, 1, 1, 1, 1, 1, 1, 1]]}", "unequal shares of an axis");
-  named("{devices: a, pipeline: 2, data: 8, chunks: 2}", "several `chunks` in a stage");
+  named("{devices: a, pipeline: 2, data: 8, chunks: 2}", "several `chunks` in a stage but for schedule `interleaved`");
+  named("{devices: a, pipeline: 2, data: 8, chunks: 2, schedule: interleaved, micro_batch: 8}",
+        "schedule `interleaved` with micro-batches that are no multiple of the stages");
   named(
       "{batch: 64, stages: [{devices: a.0, layout: [data: 8], layers: [embedding, 0-3]}, {devices: a.1, layout: [data: "
       "4, "
