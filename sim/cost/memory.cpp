@@ -97,6 +97,11 @@ StaticMemory static_memory(const Module& module, std::span<const LayerId> layers
   const double parameters = parameters_on_device(module, layers, cut);
   const bool master_copy = element_size(workload.precision) < Bytes(4);
   StaticMemory held;
+  if (zero == 3) {
+    held.weights = held.gradients = element_size(DataType::fp32) * (parameters / holders);
+    held.optimizer = Bytes(8) * (parameters / holders);
+    return held;
+  }
   held.weights = element_size(workload.precision) * parameters;
   held.gradients = element_size(workload.software.gradient_type) * parameters;
   held.optimizer = Bytes(master_copy ? 12 : 8) * (parameters / (zero >= 1 ? holders : 1));

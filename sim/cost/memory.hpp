@@ -21,7 +21,8 @@ struct StaticMemory {
 
 /// weights 2 P (4 P in fp32), gradients of the software's type, optimizer 12 P / holders with ZeRO-1 (fp32 weight and two moments;
 /// 8 P where weights are fp32), buffers: cached weight-gradient dummies. Source: memory.md §2.2 and §2.9; Rajbhandari et al.,
-/// arXiv 1910.02054 §3. `holders`: devices over which ZeRO-1 shards, 1 without it.
+/// arXiv 1910.02054 §3. `holders`: devices over which the states are sharded, 1 without. zero 3: fp32 weights, gradients and both
+/// moments in parts, 16 P / holders (PyTorch FSDP, arXiv 2304.11277 §4.1; gathered layers come on top while they are used).
 [[nodiscard]] StaticMemory static_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut,
                                          const Workload& workload, int holders, int zero);
 

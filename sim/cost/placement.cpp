@@ -8,9 +8,9 @@
 namespace trainyard {
 namespace {
 
-/// Position of each device along the data and tensor axes; the last axis joins neighbours.
+/// Position of each device along the axes; the last axis joins neighbours.
 struct Coordinates {
-  int data = 0, tensor = 0;
+  int data = 0, shard = 0, tensor = 0;
 };
 
 Coordinates coordinates(const Layout& layout, int device) {
@@ -19,6 +19,7 @@ Coordinates coordinates(const Layout& layout, int device) {
     const int at = device % axis->size();
     device /= axis->size();
     if (axis->kind == AxisKind::data) found.data = at;
+    if (axis->kind == AxisKind::shard) found.shard = at;
     if (axis->kind == AxisKind::tensor) found.tensor = at;
   }
   return found;
@@ -36,19 +37,22 @@ StageRole make_role(const Part& part, int pipeline, int position, const Workload
   role.chunks = stage.chunks;
   role.in_flight = passes_in_flight(part.schedule, {position, role.stages, int(role.chunks.size()), line.micro_batches}, stage.in_flight);
   role.zero = *settings.zero;
+  role.regather = *settings.regather;
+  const int data = axis_size(*settings.layout, AxisKind::data), shard = axis_size(*settings.layout, AxisKind::shard);
+  if (role.zero == 3) role.shards = shard > 1 ? shard : data;
   for (const auto& chunk : stage.chunks) role.layers.insert(role.layers.end(), chunk.begin(), chunk.end());
   role.cut.tensor = axis_size(*settings.layout, AxisKind::tensor);
   role.cut.sequence_parallel = *settings.sequence_parallel && role.cut.tensor > 1;
   role.cut.recompute = settings.recompute->kind;
   role.cut.tokens = workload.data.sequence_length;
-  role.cut.sequences = line.batch / line.micro_batches / axis_size(*settings.layout, AxisKind::data);
+  role.cut.sequences = line.batch / line.micro_batches / (data * shard);
   return role;
 }
 
 void add_cells(Placement& placement, const Part& part, const StageRole& role, const Workload& workload) {
   const Stage& stage = part.stages[index(part.pipelines[role.pipeline].stages[role.position])];
   const Layout layout = *settings_of(stage, role.layers.front(), workload).layout;
-  const int data = axis_size(layout, AxisKind::data);
+  const int shard = axis_size(layout, AxisKind::shard), data = axis_size(layout, AxisKind::data) * shard;
   placement.first_cell.push_back(static_cast<int>(placement.cells.size()));
   placement.data_size.push_back(data);
   for (int rank = 0; rank < data; ++rank) {
@@ -59,7 +63,7 @@ void add_cells(Placement& placement, const Part& part, const StageRole& role, co
   }
   for (std::size_t i = 0; i < stage.devices.size(); ++i) {
     const Coordinates at = coordinates(layout, static_cast<int>(i));
-    placement.cells[placement.first_cell.back() + at.data].members[at.tensor] = stage.devices[i];
+    placement.cells[placement.first_cell.back() + at.data * shard + at.shard].members[at.tensor] = stage.devices[i];
   }
   placement.roles.push_back(role);
 }

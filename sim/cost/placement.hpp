@@ -13,7 +13,7 @@ namespace trainyard {
 
 /// The devices that hold one stage of one pipeline for one data rank; all of them work on the same samples in lock step.
 struct Cell {
-  int pipeline = 0, position = 0, data_rank = 0;   ///< position: of the stage in its pipeline
+  int pipeline = 0, position = 0, data_rank = 0;   ///< position: of the stage in its pipeline; data_rank: data · shards + shard
   StageId stage{};
   std::vector<DeviceId> members;                   ///< by tensor rank
 };
@@ -23,6 +23,8 @@ struct StageRole {
   int pipeline = 0, position = 0, stages = 1;
   int micro_batches = 1, in_flight = 1;            ///< in_flight: of passes through one chunk
   int zero = 0;
+  int shards = 1;                                  ///< neighbouring data ranks that each keep a part of the weights (zero 3)
+  bool regather = true;                            ///< gather sharded weights again for the backward pass
   std::vector<std::vector<LayerId>> chunks;        ///< one a visit of a micro-batch, in order of the forward pass
   std::vector<LayerId> layers;                     ///< of all chunks, in that order
   LayerCut cut;

@@ -16,7 +16,7 @@ struct Bucket {
 
 /// In the order in which the backward pass completes them (last layers first). A Plan's `sync.bucket` cuts a run into buckets of
 /// at least so many bytes, or layer by layer; without it overlapped reductions are cut at 40,000,000 parameters (Megatron-LM's
-/// default for its data-parallel buckets), others not at all. Runs with one holder have no bucket.
+/// default for its data-parallel buckets), others not at all. Runs with one holder have no bucket, nor has zero 3.
 [[nodiscard]] std::vector<Bucket> make_buckets(const Placement& placement, const TrafficMap& traffic, const Workload& workload);
 
 }  // namespace trainyard

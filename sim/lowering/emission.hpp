@@ -25,6 +25,7 @@ struct CellTasks {
   struct Pass {
     TaskSpan tasks{};
     TaskId after{}, before{};
+    std::vector<TaskSpan> layers{};                     ///< one a layer of the chunk, if its weights are gathered layer by layer
   };
   std::vector<std::vector<Pass>> forward, backward;     ///< [chunk][micro-batch]
   TaskId first{}, last{};                               ///< of all passes, in the stage's order
@@ -57,6 +58,20 @@ struct Emission {
 void emit_compute(Emission& emission);
 /// Transfers between stages.
 void emit_transfers(Emission& emission);
+/// A task that optimizers wait for, and the cell classes whose optimizers do.
+struct Reduction {
+  TaskId task{};
+  std::vector<int> cells;
+};
+/// Cell classes of a communicator's cells, ascending, each once.
+[[nodiscard]] std::vector<int> cell_classes_of(const Emission& emission, const CommunicatorClass& group);
+/// One collective of the data stream over a group.
+[[nodiscard]] TaskId add_data_exchange(Emission& emission, const CommunicatorClass& group, CollectiveKind kind, Bytes size, const char* what,
+                                       LayerId layer);
+/// zero 3: gathers of weights before each use of a layer, two layers ahead at most, reduce-scatters of its gradients after each
+/// backward pass, and all-reduces among replicas after the last. Returns what the optimizers wait for.
+/// Source: Zhao et al., PyTorch FSDP, arXiv 2304.11277 §3.3.
+[[nodiscard]] std::vector<Reduction> emit_shards(Emission& emission);
 /// Gradient buckets, shared tables, the global norm, the optimizer's place behind them, and the gather of weights.
 void emit_gradients(Emission& emission);
 

@@ -40,7 +40,8 @@ class CellWriter {
     const auto reducing = std::ranges::find_if(order, [&](const auto& op) { return op.kind != 'F' && completes_gradients(op); });
     for (auto at = order.begin(); at != order.end(); ++at) {
       const ScheduledOperation& op = *at;
-      beside_gradients_ = at < gathered || at >= reducing;
+      beside_gradients_ = role_.shards > 1 || at < gathered || at >= reducing;
+      layer_spans_.assign(role_.chunks[op.chunk].size(), TaskSpan{});
       const TaskSpan span = write_operation(op);
       // An operation may end in a collective, which the compute stream does not order.
       if (tasks_.last != kNone) emission_.edge(tasks_.last, span.first);
@@ -48,7 +49,7 @@ class CellWriter {
       waiting = nullptr;
       if (op.kind != 'W') {
         CellTasks::Pass& pass = (op.kind == 'F' ? tasks_.forward : tasks_.backward)[op.chunk][op.micro_batch];
-        pass = {span, kNone, tasks_.last};
+        pass = {span, kNone, tasks_.last, std::move(layer_spans_)};
         waiting = &pass.after;
       }
       if (tasks_.first == kNone) tasks_.first = span.first;
@@ -88,7 +89,7 @@ class CellWriter {
   }
 
   const Software& software() const { return emission_.workload.software; }
-  bool gathers_weights() const { return role_.zero >= 1 && software().overlap_weight_gather; }
+  bool gathers_weights() const { return role_.zero >= 1 && role_.zero < 3 && software().overlap_weight_gather; }
 
   /// Buckets cut the layers of the stage into segments; layers that no other cell holds join what stands before them.
   void plan_segments() {
@@ -123,8 +124,10 @@ class CellWriter {
 
   std::vector<Segment> segments(int chunk, bool by_bucket) const {
     const LayerSpan span = spans_[chunk];
-    if (!by_bucket) return {{span.from, span.to, -1}};
     std::vector<Segment> own;
+    for (std::size_t i = span.from; i < span.to && role_.shards > 1; ++i) own.push_back({i, i + 1, -1});
+    if (role_.shards > 1) return own;
+    if (!by_bucket) return {{span.from, span.to, -1}};
     for (const Segment& segment : bucket_segments_)
       if (segment.from >= span.from && segment.to <= span.to) own.push_back(segment);
     return own;
@@ -150,7 +153,7 @@ class CellWriter {
     for (const LayerRun& run : emission_.traffic.runs) {
       if (std::ranges::find(run.cells, cell_) == run.cells.end()) continue;
       const StaticMemory part = static_memory(*emission_.placement.module, run.layers, role_.cut, emission_.workload,
-                                              int(run.cells.size()), role_.zero);
+                                              role_.zero == 3 ? role_.shards : int(run.cells.size()), role_.zero);
       held.weights += part.weights;
       held.gradients += part.gradients;
       held.optimizer += part.optimizer;
@@ -185,6 +188,7 @@ class CellWriter {
       if (segment.from == spans_[op.chunk].from && receives(op)) pieces = work_.receive;
       for (std::size_t i = segment.from; i < segment.to; ++i) append(pieces, work_.layers[i].forward);
       const TaskSpan span = write_chain(pieces, label(TaskKind::forward, op), whole);
+      layer_spans_[segment.from - spans_[op.chunk].from] = span;
       if (by_bucket && segment.run >= 0) tasks_.first_forward[{segment.run, role_.layers[segment.from]}] = span;
     }
     remember(whole.first, op, [](const ActivationMemory& m) { return Memory{{}, MemoryClass::activations, m.kept, Bytes(0), m.forward_peak}; });
@@ -202,6 +206,7 @@ class CellWriter {
       for (std::size_t i = segment->to; i-- > segment->from;)
         append(pieces, split ? input_gradients(work_.layers[i].backward) : work_.layers[i].backward);
       const TaskSpan span = write_chain(pieces, label(TaskKind::backward, op), whole);
+      layer_spans_[segment->from - spans_[op.chunk].from] = span;
       if (by_bucket && segment->run >= 0) tasks_.last_backward[{segment->run, role_.layers[segment->from]}] = span;
     }
     remember(whole.first, op, [](const ActivationMemory& m) { return Memory{{}, MemoryClass::activations, Bytes(0), Bytes(0), m.backward_peak}; });
@@ -287,7 +292,7 @@ class CellWriter {
     double parameters = 0;
     for (const LayerRun& run : emission_.traffic.runs) {
       if (std::ranges::find(run.cells, cell_) == run.cells.end()) continue;
-      const double shards = role_.zero >= 1 ? double(run.cells.size()) : 1.0;
+      const double shards = role_.zero == 3 ? role_.shards : role_.zero >= 1 ? double(run.cells.size()) : 1.0;
       parameters += parameters_on_device(*emission_.placement.module, run.layers, role_.cut) / shards;
     }
     Kernel update{OperatorClass::optimizer, {}, {}, {}, {}};
@@ -313,6 +318,7 @@ class CellWriter {
   StageWork work_;
   std::vector<Segment> bucket_segments_;
   std::vector<LayerSpan> spans_;               ///< [chunk]
+  std::vector<TaskSpan> layer_spans_;          ///< of the operation being written; meaningful where segments are layers
   std::vector<std::vector<ActivationMemory>> activations_;  ///< [device][chunk]; devices as in devices_
 };
 

@@ -12,6 +12,7 @@ class GradientWriter {
   explicit GradientWriter(Emission& emission) : emission_(emission), software_(emission.workload.software) {}
 
   void write() {
+    reductions_ = emit_shards(emission_);
     for (const Bucket& bucket : emission_.buckets) reduce(bucket);
     for (const CommunicatorClass& group : emission_.resources.communicators)
       if (group.first->kind == CommunicatorKind::tied_embedding) reduce_table(group);
@@ -20,11 +21,7 @@ class GradientWriter {
   }
 
  private:
-  std::vector<int> cell_classes(const CommunicatorClass& group) const {
-    std::set<int> classes;
-    for (const int cell : group.first->cells) classes.insert(emission_.cell_class(cell));
-    return {classes.begin(), classes.end()};
-  }
+  std::vector<int> cell_classes(const CommunicatorClass& group) const { return cell_classes_of(emission_, group); }
 
   std::vector<const CommunicatorClass*> groups_of(int run) const {
     std::vector<const CommunicatorClass*> groups;
@@ -36,16 +33,7 @@ class GradientWriter {
   int zero_of(const CommunicatorClass& group) const { return emission_.placement.role(group.first->cells.front()).zero; }
 
   TaskId exchange(const CommunicatorClass& group, CollectiveKind kind, Bytes size, const char* what, LayerId layer) {
-    CollectiveShape shape = group.first->shape(kind);
-    shape.ring_rate = group.lone_rate;
-    const CollectiveCost cost = collective_cost(shape, emission_.cluster.transports[index(group.first->transport)], size);
-    Task task;
-    task.label.kind = TaskKind::data;
-    task.label.layer = int(layer);
-    task.label.detail = what;
-    task.slots = emission_.slots(group.devices, DeviceStream::data, 0);
-    task.phases.push_back({cost.delay, std::nullopt, {{group.path, cost.bytes}}});
-    return emission_.add(std::move(task));
+    return add_data_exchange(emission_, group, kind, size, what, layer);
   }
 
   /// Starts when the last holder has the bucket's gradients complete.
@@ -56,7 +44,7 @@ class GradientWriter {
       const TaskId task = exchange(*group, sharded ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, size,
                                    sharded ? "reduce-scatter" : "all-reduce", bucket.layers.front());
       for (const int c : cell_classes(*group)) emission_.edge(gradients_complete(c, bucket), task);
-      reductions_.emplace_back(task, cell_classes(*group));
+      reductions_.push_back({task, cell_classes(*group)});
     }
   }
 
@@ -77,7 +65,7 @@ class GradientWriter {
     const Bytes size = element_size(software_.gradient_reduce_type) * (table / double(ranks));
     const TaskId task = exchange(group, CollectiveKind::all_reduce, size, "shared table", tied->tied_to.front());
     for (const int c : cell_classes(group)) emission_.edge(emission_.cells[c].last, task);
-    reductions_.emplace_back(task, cell_classes(group));
+    reductions_.push_back({task, cell_classes(group)});
   }
 
   /// With clipping, every device waits for the norm over all gradients; without, for its own reductions.
@@ -131,10 +119,29 @@ class GradientWriter {
 
   Emission& emission_;
   const Software& software_;
-  std::vector<std::pair<TaskId, std::vector<int>>> reductions_;  ///< with the cell classes that took part
+  std::vector<Reduction> reductions_;
 };
 
 }  // namespace
+
+std::vector<int> cell_classes_of(const Emission& emission, const CommunicatorClass& group) {
+  std::set<int> classes;
+  for (const int cell : group.first->cells) classes.insert(emission.cell_class(cell));
+  return {classes.begin(), classes.end()};
+}
+
+TaskId add_data_exchange(Emission& emission, const CommunicatorClass& group, CollectiveKind kind, Bytes size, const char* what, LayerId layer) {
+  CollectiveShape shape = group.first->shape(kind);
+  shape.ring_rate = group.lone_rate;
+  const CollectiveCost cost = collective_cost(shape, emission.cluster.transports[index(group.first->transport)], size);
+  Task task;
+  task.label.kind = TaskKind::data;
+  task.label.layer = int(layer);
+  task.label.detail = what;
+  task.slots = emission.slots(group.devices, DeviceStream::data, 0);
+  task.phases.push_back({cost.delay, std::nullopt, {{group.path, cost.bytes}}});
+  return emission.add(std::move(task));
+}
 
 void emit_gradients(Emission& emission) { GradientWriter(emission).write(); }
 

@@ -152,7 +152,7 @@ class ResourceMaker {
     return std::ranges::any_of(resources_.communicators[tensor].first->links, [&](const auto& use) {
       return std::ranges::any_of(users_[symmetry_.links.class_of[index(use.first)]], [&](int user) {
         const CommunicatorKind kind = traffic_.all[user].kind;
-        return kind == CommunicatorKind::gradients || kind == CommunicatorKind::tied_embedding;
+        return kind != CommunicatorKind::tensor && kind != CommunicatorKind::forward_transfer && kind != CommunicatorKind::backward_transfer;
       });
     });
   }
@@ -162,7 +162,7 @@ class ResourceMaker {
     const int of_class = symmetry_.communicators.class_of[user];
     if (other.kind == CommunicatorKind::tensor) return of_class == tensor;  // its cells run at the same times
     const bool is_transfer = other.kind == CommunicatorKind::forward_transfer || other.kind == CommunicatorKind::backward_transfer;
-    if (is_transfer && overlap_pipeline_) return false;
+    if ((is_transfer && overlap_pipeline_) || other.kind == CommunicatorKind::shards) return false;
     const int cell_class = symmetry_.cells.class_of[resources_.communicators[tensor].first->cells[0]];
     return std::ranges::any_of(other.cells, [&](int cell) { return symmetry_.cells.class_of[cell] == cell_class; });
   }

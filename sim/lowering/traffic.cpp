@@ -80,13 +80,39 @@ void add_gradient_groups(const Placement& placement, const Router& router, Traff
   traffic.runs = layer_runs(placement);
   for (std::size_t run = 0; run < traffic.runs.size(); ++run) {
     const std::vector<int>& cells = traffic.runs[run].cells;
-    if (cells.size() < 2) continue;
+    if (cells.size() < 2 || placement.role(cells.front()).zero == 3) continue;
     const std::size_t tensor = placement.cells[cells.front()].members.size();
     for (std::size_t rank = 0; rank < tensor; ++rank) {
       std::vector<DeviceId> members;
       for (const int cell : cells) members.push_back(placement.cells[cell].members[rank]);
       traffic.all.push_back(ring_of(CommunicatorKind::gradients, std::move(members), cells, router));
       traffic.all.back().run = int(run);
+    }
+  }
+}
+
+void add_ranks(CommunicatorKind kind, const Placement& placement, const std::vector<int>& cells, const Router& router, TrafficMap& traffic) {
+  for (std::size_t rank = 0; rank < placement.cells[cells.front()].members.size(); ++rank) {
+    std::vector<DeviceId> members;
+    for (const int cell : cells) members.push_back(placement.cells[cell].members[rank]);
+    traffic.all.push_back(ring_of(kind, std::move(members), cells, router));
+  }
+}
+
+/// Neighbouring data ranks form a shard group; equal places in the groups are replicas of each other.
+void add_shard_groups(const Placement& placement, const Router& router, TrafficMap& traffic) {
+  for (std::size_t r = 0; r < placement.roles.size(); ++r) {
+    const int shards = placement.roles[r].shards, groups = placement.data_size[r] / shards;
+    if (shards == 1) continue;
+    for (int g = 0; g < groups; ++g) {
+      std::vector<int> cells;
+      for (int s = 0; s < shards; ++s) cells.push_back(placement.first_cell[r] + g * shards + s);
+      add_ranks(CommunicatorKind::shards, placement, cells, router, traffic);
+    }
+    for (int s = 0; s < shards && groups > 1; ++s) {
+      std::vector<int> cells;
+      for (int g = 0; g < groups; ++g) cells.push_back(placement.first_cell[r] + g * shards + s);
+      add_ranks(CommunicatorKind::replicas, placement, cells, router, traffic);
     }
   }
 }
@@ -126,6 +152,7 @@ TrafficMap traffic_of(const Placement& placement, const Router& router) {
   add_tensor_groups(placement, router, traffic);
   add_transfers(placement, router, traffic);
   add_gradient_groups(placement, router, traffic);
+  add_shard_groups(placement, router, traffic);
   add_tied_tables(placement, router, traffic);
   return traffic;
 }

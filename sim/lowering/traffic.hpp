@@ -10,7 +10,8 @@
 
 namespace trainyard {
 
-enum class CommunicatorKind { tensor, forward_transfer, backward_transfer, gradients, tied_embedding };
+/// `shards` gathers weights and scatters gradients of zero 3; `replicas` adds up equal shards.
+enum class CommunicatorKind { tensor, forward_transfer, backward_transfer, gradients, tied_embedding, shards, replicas };
 
 /// Layers whose gradients the same cells hold: they are synchronised together, in buckets.
 struct LayerRun {
@@ -40,7 +41,7 @@ struct TrafficMap {
 };
 
 /// Tensor groups (size above 1), transfers between neighbouring visits in both directions, gradient groups (one a layer run
-/// and tensor rank, above one holder), and the reduction of a table that first and last stage share.
+/// and tensor rank, above one holder; with zero 3 instead one a stage among its shards and one among the replicas of each), and the reduction of a table that first and last stage share.
 [[nodiscard]] TrafficMap traffic_of(const Placement& placement, const Router& router);
 
 }  // namespace trainyard

@@ -150,6 +150,25 @@ bool interleaves_unevenly(const Question& q) {
   });
 }
 
+template <class Of>
+bool any_first_settings(const Question& q, Of of) {
+  return any_stage(q, [&](const Stage& stage) {
+    return !stage.chunks.empty() && !stage.chunks[0].empty() && of(settings_of(stage, stage.chunks[0][0], q.workload));
+  });
+}
+
+bool uses_zero_3(const Question& q) {
+  return any_first_settings(q, [](const Settings& s) { return s.zero == 3; });
+}
+
+bool shards_without_zero_3(const Question& q) {
+  return any_first_settings(q, [](const Settings& s) { return axis_size(*s.layout, AxisKind::shard) > 1 && s.zero != 3; });
+}
+
+bool several_sharded_pipelines(const Question& q) {
+  return uses_zero_3(q) && any_part(q, [](const Part& part) { return part.pipelines.size() > 1; });
+}
+
 bool has_home_elsewhere(const Question& q) {
   return any_setting(q, [](const Settings& s) {
     return std::ranges::any_of(s.home, [](const auto& entry) { return entry.second != Home{}; });
@@ -205,7 +224,9 @@ constexpr Construct kNotSimulated[] = {
      [](const Question& q) { return any_rule(q, [](const Rule& r) { return !r.operators.empty(); }); }},
     {"a rule with `devices`",
      [](const Question& q) { return any_rule(q, [](const Rule& r) { return !r.devices.empty(); }); }},
-    {"`shard` axis", has_axis<AxisKind::shard>},
+    {"`shard` axis with `zero` below 3", shards_without_zero_3},
+    {"`zero: 3` in several pipelines", several_sharded_pipelines},
+    {"`zero: 3` with schedule `zb_h1`", [](const Question& q) { return uses_zero_3(q) && uses_schedule(q, "zb_h1"); }},
     {"`context` axis", has_axis<AxisKind::context>},
     {"`rows` axis", has_axis<AxisKind::rows>},
     {"`columns` axis", has_axis<AxisKind::columns>},
@@ -217,7 +238,6 @@ constexpr Construct kNotSimulated[] = {
     {"a data axis of different size in the stages of a pipeline", data_size_differs_in_pipeline},
     {"pipelines that cut a layer over tensor axes of different size", holders_cut_layers_differently},
     {"`zero: 2`", [](const Question& q) { return any_setting(q, [](const Settings& s) { return s.zero == 2; }); }},
-    {"`zero: 3`", [](const Question& q) { return any_setting(q, [](const Settings& s) { return s.zero == 3; }); }},
     {"`zero` that differs inside a stage", zero_differs_inside_stage},
     {"`recompute: {every: n}`",
      [](const Question& q) {

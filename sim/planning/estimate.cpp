@@ -140,6 +140,7 @@ class Estimator {
   /// its last bucket.
   Seconds exposed_exchange(int role_id, const StageTimes& times) const {
     const StageRole& role = placement_.roles[role_id];
+    if (role.zero == 3) return exposed_shards(role_id, times);
     std::map<std::vector<int>, std::vector<LayerId>> groups;
     for (const LayerId layer : role.layers) groups[holders_.at(layer)].push_back(layer);
     Seconds reduce{}, gather{};
@@ -161,6 +162,23 @@ class Estimator {
     if (workload_.software.overlap_weight_gather)
       gather = std::max(gather - times.forward * hidden, gather * (1 - hidden));
     return reduce + gather;
+  }
+
+  /// Weights are gathered and gradients scattered for every micro-batch, beside its kernels but for the first layer's gather.
+  Seconds exposed_shards(int role_id, const StageTimes& times) const {
+    const StageRole& role = placement_.roles[role_id];
+    std::vector<DeviceId> members;
+    for (int rank = 0; rank < role.shards; ++rank)
+      members.push_back(placement_.cells[placement_.first_cell[role_id] + rank].members.front());
+    const TensorGroup ring = ring_group(router_, cluster_, members);
+    Seconds gather{}, scatter{};
+    for (const LayerId layer : role.layers) {
+      const double parameters = parameters_on_device(*placement_.module, std::span(&layer, 1), role.cut);
+      gather += collective_time(ring, CollectiveKind::all_gather, element_size(workload_.precision) * parameters);
+      scatter += collective_time(ring, CollectiveKind::reduce_scatter, element_size(workload_.software.gradient_reduce_type) * parameters);
+    }
+    const Seconds ahead = std::max(Seconds(0), gather - times.forward) + std::max(Seconds(0), gather * double(role.regather) + scatter - times.backward);
+    return ahead * double(role.micro_batches) + gather / double(role.layers.size());
   }
 
   Seconds update_time(int role_id) const {
@@ -189,7 +207,7 @@ class Estimator {
   MemoryReport memory_of(int role_id, DeviceId member) const {
     const StageRole& role = placement_.roles[role_id];
     const DeviceType& type = cluster_.type_of(member);
-    const int holders = int(holders_.at(role.layers.front()).size());
+    const int holders = role.zero == 3 ? role.shards : int(holders_.at(role.layers.front()).size());
     const StaticMemory held = static_memory(*placement_.module, role.layers, role.cut, workload_, holders, role.zero);
     const ActivationMemory activations = activation_memory(*placement_.module, role.layers, role.cut, type, workload_);
     MemoryReport memory{

@@ -22,6 +22,16 @@ int pick(std::mt19937& random, std::initializer_list<int> from) {
   return *(from.begin() + random() % from.size());
 }
 
+/// All data ranks, or pairs of them, share their weights.
+void shard(Plan& plan, int data, int tensor, bool pairs) {
+  for (Stage& stage : plan.phases[0].parts[0].stages) {
+    Settings& settings = stage.rules[0].settings;
+    const int shards = pairs ? 2 : data;
+    settings.layout = Layout{equal_axis(AxisKind::data, data / shards), equal_axis(AxisKind::shard, shards), equal_axis(AxisKind::tensor, tensor)};
+    settings.zero = 3;
+  }
+}
+
 Case random_case(unsigned seed) {
   std::mt19937 random(seed);
   const int stages = pick(random, {1, 2, 3}), data = pick(random, {1, 2, 4}), tensor = pick(random, {1, 2});
@@ -49,6 +59,7 @@ Case random_case(unsigned seed) {
   const std::string schedule = interleaved ? "interleaved" : pick(random, {0, 1, 2}) == 0 ? "gpipe" : random() % 2 ? "1f1b" : "zb_h1";
   made.plan = make_plan({.stages = stages, .data = data, .tensor = tensor, .micro_batches = micro_batches, .chunks = chunks, .schedule = schedule},
                         made.cluster, made.workload);
+  if (data > 1 && schedule != "zb_h1" && random() % 3 == 0) shard(made.plan, data, tensor, random() % 2);
   made.text = "seed " + std::to_string(seed) + " stages " + std::to_string(stages) + " data " + std::to_string(data) + " tensor " +
               std::to_string(tensor) + " gpus a node " + std::to_string(gpus);
   return made;

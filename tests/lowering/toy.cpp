@@ -21,7 +21,9 @@ class Builder {
  public:
   explicit Builder(const ClusterShape& shape) : shape_(shape) {
     cluster_.device_types = {make_type("fast", 1), make_type("slow", 0.5), DeviceType{}};
-    cluster_.transports = {Transport{"inside", {}, {}, {}, true}, Transport{"net", {}, {}, {}, true}};
+    cluster_.transports.resize(2);
+    cluster_.transports[0].name = "inside";
+    cluster_.transports[1].name = "net";
   }
 
   Cluster build() {

@@ -1,0 +1,74 @@
+// zero 3: gathers and reduce-scatters layer by layer, hidden or exposed as bytes over bandwidth against the kernels say.
+#include <catch2/catch.hpp>
+
+#include "tests/lowering/run_plan.hpp"
+#include "tests/lowering/toy.hpp"
+
+using namespace trainyard;
+using namespace trainyard::toy;
+
+namespace {
+
+Plan sharded_plan(const Cluster& cluster, const Workload& workload, int data, int shard, int micro_batches, bool regather = true) {
+  Plan plan = make_plan({.data = data * shard, .micro_batches = micro_batches}, cluster, workload);
+  Settings& settings = plan.phases[0].parts[0].stages[0].rules[0].settings;
+  settings.layout = Layout{equal_axis(AxisKind::data, data), equal_axis(AxisKind::shard, shard)};
+  settings.zero = 3;
+  settings.regather = regather;
+  return plan;
+}
+
+/// Two layers of this many parameters on two GPUs, one sample each; 16-bit gradients on the wire.
+StepReport two_layers(double parameters, bool regather = true) {
+  const Cluster cluster = make_cluster({.nodes = 2});
+  Workload workload = make_workload({.layers = 2, .batch = 2, .parameters = parameters});
+  workload.software.gradient_reduce_type = DataType::fp16;
+  return run_plan(sharded_plan(cluster, workload, 1, 2, 1, regather), workload, cluster, {}, 4).report;
+}
+
+}  // namespace
+
+TEST_CASE("fast gathers hide: only the first gather and the last reduce-scatter stand out") {
+  // A layer's gather and scatter take 0.5 ms each (10 MB, half of it on the wire at 10 GB/s); forward 1 ms, backward 2 ms a layer.
+  // gather 0 | F0 beside gather 1 | F1 | B1 | B0 beside scatter 1 | scatter 0: 0.5 + 1 + 1 + 2 + 2 + 0.5.
+  CHECK(near(two_layers(5e6).step_time, 7_ms));
+}
+
+TEST_CASE("slow gathers set the pace") {
+  // 3 ms each: G0 0-3, F0 3-4, G1 3-6, F1 6-7, G1' 6-9, B1 9-11, G0' 9-12, B0 12-14, S1 12-15, S0 15-18.
+  CHECK(near(two_layers(30e6).step_time, 18_ms));
+}
+
+TEST_CASE("kept weights are gathered once") {
+  // G0 0-3, F0 3-4, G1 3-6, F1 6-7, B1 7-9, B0 9-11, S1 9-12, S0 12-15.
+  CHECK(near(two_layers(30e6, false).step_time, 15_ms));
+}
+
+TEST_CASE("states are sharded and two gathered layers come on top") {
+  const StepReport report = two_layers(100e6);
+  const auto held = [&](MemoryClass kind) { return report.memory.at_peak[std::size_t(kind)]; };
+  // 200 M parameters over two devices, 4 bytes of weights and of gradients each, 8 of moments.
+  CHECK(held(MemoryClass::weights) == 400_MB);
+  CHECK(held(MemoryClass::gradients) == 400_MB);
+  CHECK(held(MemoryClass::optimizer) == 800_MB);
+  CHECK(held(MemoryClass::buffers) >= 400_MB);  // two layers of 200 MB
+  CHECK(held(MemoryClass::buffers) <= 600_MB);  // and one layer's gradients
+}
+
+TEST_CASE("replicas of shards add their gradients up after the last micro-batch only") {
+  const Cluster cluster = make_cluster({.nodes = 4});
+  Workload workload = make_workload({.layers = 2, .batch = 8, .parameters = 5e6});
+  const Plan plan = sharded_plan(cluster, workload, 2, 2, 2);
+  const Router router(cluster);
+  int gathers = 0, scatters = 0, reductions = 0;
+  const Lowered lowered = lower(plan, workload, cluster, router, {});
+  for (const Task& task : lowered.graph.tasks) {
+    gathers += task.label.detail == "gather weights";
+    scatters += task.label.detail == "reduce-scatter";
+    reductions += task.label.detail == "all-reduce";
+  }
+  CHECK(lowered.devices.size() == 1);
+  CHECK(gathers == 8);     // 2 layers, 2 micro-batches, forward and backward
+  CHECK(scatters == 4);
+  CHECK(reductions == 2);
+}
