@@ -13,8 +13,7 @@ struct SmallCluster {
 
   SmallCluster() {
     cluster.device_types.emplace_back();
-    cluster.transports.push_back({"slow", {}, {}, {}, true});
-    cluster.transports.push_back({"fast", {}, {}, {}, true});
+    for (const char* name : {"slow", "fast"}) cluster.transports.emplace_back().name = name;
   }
   NodeId node() {
     cluster.nodes.emplace_back();
