@@ -33,8 +33,8 @@ function(trainyard_embed target prefix)
   endforeach()
   add_custom_command(
     OUTPUT ${generated}
-    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${generated} -DPREFIX=${prefix} "-DFILES=${inputs}" -P ${PROJECT_SOURCE_DIR}/sim/cmake/embed.cmake
-    DEPENDS ${inputs} ${PROJECT_SOURCE_DIR}/sim/cmake/embed.cmake
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${generated} -DPREFIX=${prefix} "-DFILES=${inputs}" -P ${PROJECT_SOURCE_DIR}/sim/embed.cmake
+    DEPENDS ${inputs} ${PROJECT_SOURCE_DIR}/sim/embed.cmake
     VERBATIM)
   target_sources(${target} PRIVATE ${generated})
 endfunction()

@@ -1,5 +1,5 @@
 # Writes a C++ file that holds the text of FILES as string literals: see trainyard_embed.
-set(text "// Made by sim/cmake/embed.cmake.\n#include <string_view>\nnamespace trainyard {\n")
+set(text "// Made by sim/embed.cmake.\n#include <string_view>\nnamespace trainyard {\n")
 foreach(file ${FILES})
   get_filename_component(stem ${file} NAME_WE)
   string(REGEX REPLACE "[^A-Za-z0-9_]" "_" stem ${stem})
