@@ -28,6 +28,7 @@ class DecoderLayer {
 
  private:
   void add(Operator op, TensorCut cut, TensorCut saved_cut) {
+    if (op.kind == OperatorClass::gemm && op.parameters > 0 && context_.product_type) narrow(op);
     op.cut = cut;
     op.saved_cut = saved_cut;
     layer_.operators.push_back(std::move(op));
@@ -40,6 +41,14 @@ class DecoderLayer {
       if (op.name == first) op.join = TensorJoin::first;
       if (op.name == second) op.join = TensorJoin::second;
     }
+  }
+
+  /// A product in fewer bits keeps its input in them; what attention reads back (the input of proj) stays in full beside it.
+  void narrow(Operator& op) const {
+    const Cost<Bytes> narrow_input = per_token(element_size(*context_.product_type).value * op.gemm_k);
+    op.product_type = context_.product_type;
+    if (op.saved == Cost<Bytes>{}) return;
+    op.saved = op.name == "proj" ? Cost<Bytes>{Bytes(0), op.saved.per_token + narrow_input.per_token, Bytes(0)} : narrow_input;
   }
 
   void attention_inputs() {

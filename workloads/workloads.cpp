@@ -85,8 +85,10 @@ class WorkloadBuilder {
     result_.global_batch = required_count("global_batch");
     const std::string precision = section_["precision"].text_or(kDefaultPrecision);
     result_.precision = data_type_from(precision).value();
-    if (result_.precision == DataType::fp8 || result_.precision == DataType::fp4)
-      not_simulated(section_["precision"].place(), "precision " + precision);
+    if (result_.precision == DataType::fp8 || result_.precision == DataType::fp4) {
+      result_.product_type = result_.precision;
+      result_.precision = DataType::bf16;
+    }
     result_.optimizer = section_["optimizer"].text_or("adam");
     if (result_.optimizer != "adam") not_simulated(section_["optimizer"].place(), "optimizer " + result_.optimizer);
     if (const View convergence = section_["convergence"])
@@ -175,7 +177,7 @@ class WorkloadBuilder {
   }
 
   void passes(const Architecture& a) {
-    result_.modules = {build_module(a, {result_.precision, result_.software, result_.data.sequence_length})};
+    result_.modules = {build_module(a, {result_.precision, result_.software, result_.data.sequence_length, result_.product_type})};
     Pass pass;
     pass.name = "train";
     pass.tokens_per_iteration = result_.data.sequence_length;
@@ -196,7 +198,7 @@ Schema workload_schema() {
       schema::optional("sequence_length", schema::integer(between(1, 1 << 24), "tokens of a sequence")),
       schema::optional("global_batch", schema::integer(between(1, 1 << 28), "sequences a step")),
       schema::optional("precision",
-                       schema::choice({"fp16", "bf16", "fp32", "fp8", "fp4"}, "type of weights and activations"),
+                       schema::choice({"fp16", "bf16", "fp32", "fp8", "fp4"}, "type of weights and activations; fp8 and fp4: of the layers' products, with bf16 weights and activations"),
                        kDefaultPrecision),
       schema::optional("optimizer", schema::choice({"adam", "sgd", "adafactor", "lion", "muon"}, "the optimizer"),
                        "adam"),

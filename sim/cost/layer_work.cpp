@@ -11,6 +11,10 @@ namespace {
 /// Bytes that a fused masked softmax moves for each score, forward and backward; the batched products around it count their own.
 constexpr double kSoftmaxForwardBytes = 9, kSoftmaxBackwardBytes = 11;
 /// The vocabulary-parallel loss reduces its maximum, the target's logit and the sum of exponentials, 4 bytes a token each.
+/// Casting an operand to fewer bits moves 4 bytes an element (2 read, 1 written, 1 for its transpose); a bit more than half of it
+/// hides in the kernel before. Source: fidelity study of NeMo and Megatron-Bridge runs (per-tensor scaling; MXFP8 hides less).
+constexpr Bytes kCastBytes(4);
+constexpr double kExposedCast = 0.45;
 constexpr int kLossReductions = 3;
 constexpr Bytes kLossReductionBytes(4);
 
@@ -25,7 +29,10 @@ class LayerWriter {
       collect(CollectiveKind::all_gather, input_size(op), out);
     if (op.gathered.of(cut_.tokens) > Bytes(0))
       collect(CollectiveKind::all_gather, op.gathered.of(cut_.tokens) * cut_.sequences, out);
+    cast(op, kind, shape_of(op).k, out);
+    const std::size_t first = out.size();
     for (Kernel& kernel : forward_kernels(op)) out.push_back({kind, op.name, std::move(kernel), std::nullopt});
+    exchange_keys(op, 1, first, out);
     if (leaves_partial_sums(op) && op.join != TensorJoin::first)
       collect(cut_.sequence_parallel ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, output_size(op), out);
     if (op.group == "loss" && op.cut == TensorCut::vocabulary)
@@ -35,14 +42,17 @@ class LayerWriter {
   void backward(const Operator& op, std::vector<Piece>& out) const {
     if (leaves_partial_sums(op) && cut_.sequence_parallel && op.join != TensorJoin::first)
       collect(CollectiveKind::all_gather, output_size(op), out);
+    cast(op, TaskKind::backward, shape_of(op).n, out);
     std::vector<Piece> kernels;
     for (Kernel& kernel : backward_kernels(op)) kernels.push_back({TaskKind::backward, op.name, std::move(kernel), std::nullopt});
     if (op.kind == OperatorClass::gemm && !is_batched(op)) kernels.back().kind = TaskKind::weight_gradient;
+    const std::size_t first = out.size();
     if (gathers_input(op) && cut_.tensor > 1) {
       add_input_gradient(op, kernels, out);
     } else {
       out.insert(out.end(), kernels.begin(), kernels.end());
     }
+    exchange_keys(op, 2, first, out);  // keys and values again, and their gradients
   }
 
   [[nodiscard]] double share(TensorCut cut) const { return remaining_share(cut, cut_); }
@@ -61,7 +71,20 @@ class LayerWriter {
   Bytes output_size(const Operator& op) const { return op.output.of(cut_.tokens) * cut_.sequences; }
 
   void collect(CollectiveKind kind, Bytes size, std::vector<Piece>& out) const {
-    if (cut_.tensor > 1) out.push_back({TaskKind::tensor, "tensor", std::nullopt, TensorCollective{kind, size}});
+    if (cut_.tensor > 1) out.push_back({TaskKind::tensor, "tensor", std::nullopt, LayerCollective{kind, size}});
+  }
+
+  /// With a context axis the keys and values of all positions come by: in a ring beside the attention kernel (Liu et al., Ring
+  /// Attention, arXiv 2310.01889 §3), or gathered before it (Llama 3, arXiv 2407.21783 §3.3.2). Both move (c-1)/c of them.
+  void exchange_keys(const Operator& op, double times, std::size_t first, std::vector<Piece>& out) const {
+    if (cut_.context == 1 || !op.core_attention || op.name == "softmax" || op.name == "context") return;
+    const double width = 2.0 * op.attention.key_value_heads * op.attention.head_size * share(TensorCut::heads);
+    const Bytes all = element_size(precision_) * (width * rows() * cut_.context);
+    const LayerCollective keys{CollectiveKind::all_gather, all * times, LayerGroup::context};
+    if (cut_.context_kind == ContextKind::ring)
+      out.at(first).collective = keys;
+    else
+      out.insert(out.begin() + std::ptrdiff_t(first), {TaskKind::context, "context", std::nullopt, keys});
   }
 
   /// Input gradient, its reduction, weight gradient; with sequence parallelism the input is gathered again for the latter, unless
@@ -72,8 +95,8 @@ class LayerWriter {
     const bool reduces = op.join != TensorJoin::second;
     const CollectiveKind reduce = cut_.sequence_parallel ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
     if (software_.overlap_tensor) {
-      if (gathers) kernels.front().collective = TensorCollective{CollectiveKind::all_gather, input_size(op)};
-      if (reduces) kernels.back().collective = TensorCollective{reduce, input_size(op)};
+      if (gathers) kernels.front().collective = LayerCollective{CollectiveKind::all_gather, input_size(op)};
+      if (reduces) kernels.back().collective = LayerCollective{reduce, input_size(op)};
       out.insert(out.end(), kernels.begin(), kernels.end());
       return;
     }
@@ -83,10 +106,18 @@ class LayerWriter {
     out.insert(out.end(), kernels.begin() + 1, kernels.end());
   }
 
-  Kernel product(const GemmShape& shape) const {
+  Kernel product(const Operator& op, const GemmShape& shape) const {
+    const DataType type = op.product_type.value_or(precision_);
     const double elements = (shape.m * shape.k + shape.k * shape.n + shape.m * shape.n) * shape.batch;
     return {OperatorClass::gemm, shape, Flops(2 * shape.m * shape.n * shape.k * shape.batch),
-            element_size(precision_) * elements, gemm_time(device_, precision_, shape)};
+            element_size(type) * elements, gemm_time(device_, type, shape)};
+  }
+
+  /// Casts an operand of [rows x width] to the product's type.
+  void cast(const Operator& op, TaskKind kind, double width, std::vector<Piece>& out) const {
+    if (!op.product_type) return;
+    const Bytes moved = kCastBytes * (kExposedCast * rows() * width);
+    out.push_back({kind, op.name + " cast", Kernel{OperatorClass::memory_bound, {}, {}, moved, memory_bound_time(device_, moved)}, std::nullopt});
   }
 
   Kernel traffic(const Operator& op, Bytes bytes) const {
@@ -113,7 +144,7 @@ class LayerWriter {
 
   std::vector<Kernel> forward_kernels(const Operator& op) const {
     switch (op.kind) {
-      case OperatorClass::gemm: return {product(shape_of(op))};
+      case OperatorClass::gemm: return {product(op, shape_of(op))};
       case OperatorClass::attention: return attention_kernels(op, false);
       default: return {traffic(op, scaled(op.forward_bytes, op.cut))};
     }
@@ -123,7 +154,7 @@ class LayerWriter {
     switch (op.kind) {
       case OperatorClass::gemm: {
         const GemmShape s = shape_of(op);
-        return {product({s.m, s.k, s.n, s.batch}), product({s.k, s.n, s.m, s.batch})};
+        return {product(op, {s.m, s.k, s.n, s.batch}), product(op, {s.k, s.n, s.m, s.batch})};
       }
       case OperatorClass::attention: return attention_kernels(op, true);
       default: return {traffic(op, scaled(op.backward_bytes, op.cut))};
@@ -143,8 +174,8 @@ class LayerWriter {
     const double count = scores.m * scores.n * scores.batch;
     const Bytes softmax(count * (backward ? kSoftmaxBackwardBytes : kSoftmaxForwardBytes));
     const Kernel normalise{OperatorClass::memory_bound, {}, {}, softmax, memory_bound_time(device_, softmax)};
-    if (!backward) return {product(scores), normalise, product(context)};
-    return {product(scores), product(context), normalise, product(context), product(context)};
+    if (!backward) return {product(op, scores), normalise, product(op, context)};
+    return {product(op, scores), product(op, context), normalise, product(op, context), product(op, context)};
   }
 
   const LayerCut& cut_;

@@ -1,4 +1,4 @@
-// What one device does for one micro-batch in one layer: kernels and tensor-parallel collectives in order.
+// What one device does for one micro-batch in one layer: kernels and collectives in order.
 #pragma once
 
 #include <optional>
@@ -17,14 +17,20 @@ struct LayerCut {
   int tensor = 1;
   bool sequence_parallel = false;        ///< activations between tensor operators split by rows
   RecomputeKind recompute = RecomputeKind::none;
-  double sequences = 1;                  ///< of this device's micro-batch
+  int context = 1;                       ///< devices that share each sequence by positions, balanced for causal attention
+  ContextKind context_kind = ContextKind::ring;
+  double sequences = 1;                  ///< of this device's micro-batch; a share 1/context of each counts as so much of one
   double tokens = 0;                     ///< of one sequence
 };
 
-/// A collective over the tensor axis, on `size` bytes (the whole buffer).
-struct TensorCollective {
+/// Who takes part in a collective inside a layer.
+enum class LayerGroup { tensor, context };
+
+/// A collective over the tensor or the context axis, on `size` bytes (the whole buffer).
+struct LayerCollective {
   CollectiveKind kind = CollectiveKind::all_reduce;
   Bytes size{};
+  LayerGroup group = LayerGroup::tensor;
 };
 
 /// A kernel, or a collective, or both at once (then it ends when both have ended).
@@ -32,7 +38,7 @@ struct Piece {
   TaskKind kind = TaskKind::forward;     ///< of the kernel: forward, recompute or backward
   std::string name;                      ///< operator
   std::optional<Kernel> kernel;
-  std::optional<TensorCollective> collective;
+  std::optional<LayerCollective> collective;
 };
 
 struct LayerWork {

@@ -10,7 +10,7 @@ namespace {
 
 /// Position of each device along the axes; the last axis joins neighbours.
 struct Coordinates {
-  int data = 0, shard = 0, tensor = 0;
+  int data = 0, shard = 0, context = 0, tensor = 0;
 };
 
 Coordinates coordinates(const Layout& layout, int device) {
@@ -20,6 +20,7 @@ Coordinates coordinates(const Layout& layout, int device) {
     device /= axis->size();
     if (axis->kind == AxisKind::data) found.data = at;
     if (axis->kind == AxisKind::shard) found.shard = at;
+    if (axis->kind == AxisKind::context) found.context = at;
     if (axis->kind == AxisKind::tensor) found.tensor = at;
   }
   return found;
@@ -45,7 +46,9 @@ StageRole make_role(const Part& part, int pipeline, int position, const Workload
   role.cut.sequence_parallel = *settings.sequence_parallel && role.cut.tensor > 1;
   role.cut.recompute = settings.recompute->kind;
   role.cut.tokens = workload.data.sequence_length;
-  role.cut.sequences = line.batch / line.micro_batches / (data * shard);
+  role.cut.context = axis_size(*settings.layout, AxisKind::context);
+  role.cut.context_kind = *settings.context_kind;
+  role.cut.sequences = line.batch / line.micro_batches / (data * shard * role.cut.context);
   return role;
 }
 
@@ -57,13 +60,13 @@ void add_cells(Placement& placement, const Part& part, const StageRole& role, co
   placement.data_size.push_back(data);
   for (int rank = 0; rank < data; ++rank) {
     Cell cell{role.pipeline, role.position, rank, part.pipelines[role.pipeline].stages[role.position], {}};
-    cell.members.resize(role.cut.tensor);
+    cell.members.resize(role.cut.context * role.cut.tensor);
     placement.cells.push_back(std::move(cell));
     placement.role_of.push_back(static_cast<int>(placement.roles.size()));
   }
   for (std::size_t i = 0; i < stage.devices.size(); ++i) {
     const Coordinates at = coordinates(layout, static_cast<int>(i));
-    placement.cells[placement.first_cell.back() + at.data * shard + at.shard].members[at.tensor] = stage.devices[i];
+    placement.cells[placement.first_cell.back() + at.data * shard + at.shard].members[at.context * role.cut.tensor + at.tensor] = stage.devices[i];
   }
   placement.roles.push_back(role);
 }

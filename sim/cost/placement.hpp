@@ -11,11 +11,12 @@
 
 namespace trainyard {
 
-/// The devices that hold one stage of one pipeline for one data rank; all of them work on the same samples in lock step.
+/// The devices that hold one stage of one pipeline for one data rank: its tensor and context axes. All of them work on the same
+/// samples in lock step.
 struct Cell {
   int pipeline = 0, position = 0, data_rank = 0;   ///< position: of the stage in its pipeline; data_rank: data · shards + shard
   StageId stage{};
-  std::vector<DeviceId> members;                   ///< by tensor rank
+  std::vector<DeviceId> members;                   ///< context rank by context rank, each by tensor rank
 };
 
 /// What cells of one stage and pipeline have in common.

@@ -27,34 +27,36 @@ void wait_for_host(std::vector<TimedPiece>& pieces, TaskKind kind) {
     const bool backward = piece.kind == TaskKind::backward || piece.kind == TaskKind::weight_gradient;
     host += backward ? kHostBackward : kHostForward;
   }
-  if (host > device) pieces.push_back({kind, "host", {OperatorClass::host, {}, {}, {}, host - device}, std::nullopt, {}});
+  if (host > device) pieces.push_back({kind, "host", {OperatorClass::host, {}, {}, {}, host - device}, std::nullopt, LayerGroup::tensor, {}});
 }
 
 class PieceTimer {
  public:
-  explicit PieceTimer(const TensorGroup& tensor) : tensor_(tensor) {}
+  explicit PieceTimer(const CellGroups& groups) : groups_(groups) {}
 
   [[nodiscard]] TimedPiece timed(const Piece& piece) const {
-    TimedPiece timed{piece.kind, piece.name, piece.kernel.value_or(Kernel{}), std::nullopt, {}};
+    TimedPiece timed{piece.kind, piece.name, piece.kernel.value_or(Kernel{}), std::nullopt, LayerGroup::tensor, {}};
     if (piece.collective) price(*piece.collective, timed);
     return timed;
   }
 
   [[nodiscard]] TimedPiece gather(Bytes size) const {
-    TimedPiece timed{TaskKind::tensor, "gather", {}, std::nullopt, {}};
-    price({CollectiveKind::all_gather, size}, timed);
+    TimedPiece timed{TaskKind::tensor, "gather", {}, std::nullopt, LayerGroup::tensor, {}};
+    price({CollectiveKind::all_gather, size, LayerGroup::tensor}, timed);
     return timed;
   }
 
  private:
-  void price(const TensorCollective& collective, TimedPiece& timed) const {
-    CollectiveShape shape = tensor_.shape;
+  void price(const LayerCollective& collective, TimedPiece& timed) const {
+    const RingGroup& group = collective.group == LayerGroup::tensor ? groups_.tensor : groups_.context;
+    CollectiveShape shape = group.shape;
     shape.kind = collective.kind;
-    timed.collective = collective_cost(shape, tensor_.transport, collective.size);
-    timed.collective_alone = timed.collective->alone(tensor_.together_rate);
+    timed.group = collective.group;
+    timed.collective = collective_cost(shape, group.transport, collective.size);
+    timed.collective_alone = timed.collective->alone(group.together_rate);
   }
 
-  const TensorGroup& tensor_;
+  const CellGroups& groups_;
 };
 
 std::vector<DeviceTypeId> distinct_types(const Cell& cell, const Cluster& cluster) {
@@ -100,13 +102,13 @@ Seconds TimedPiece::alone() const { return std::max(kernel.alone, collective_alo
 Bytes transfer_bytes(const StageRole& role, const Module& module, const Workload& workload, int senders, int receivers) {
   const bool sliced = role.cut.tensor > 1 && (role.cut.sequence_parallel || workload.software.pipeline_scatter_gather);
   const Bytes whole = activation_bytes(role, module, workload);
-  return sliced ? whole / double(std::max(senders, receivers)) : whole;
+  return sliced ? whole * (role.cut.context / double(std::max(senders, receivers))) : whole;
 }
 
 StageWork stage_work(const Cell& cell, const StageRole& role, const Module& module, const Cluster& cluster, const Workload& workload,
-                     const TensorGroup& tensor) {
+                     const CellGroups& groups) {
   const std::vector<DeviceTypeId> types = distinct_types(cell, cluster);
-  const PieceTimer timer(tensor);
+  const PieceTimer timer(groups);
   std::map<LayerTypeId, LayerPieces> known;
   std::map<LayerTypeId, Flops> recomputed;
   StageWork work;

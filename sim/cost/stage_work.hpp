@@ -11,12 +11,13 @@
 
 namespace trainyard {
 
-/// A kernel, a collective over the cell's tensor group, or both at once.
+/// A kernel, a collective over a tensor or context group of the cell, or both at once.
 struct TimedPiece {
   TaskKind kind = TaskKind::forward;
   std::string name;
   Kernel kernel;                           ///< `alone` zero: none
   std::optional<CollectiveCost> collective;
+  LayerGroup group = LayerGroup::tensor;   ///< of the collective
   Seconds collective_alone{};              ///< with only its own class beside it
   [[nodiscard]] Seconds alone() const;     ///< the longer of the two
 };
@@ -32,17 +33,21 @@ struct StageWork {
   Flops recomputed{};                      ///< one micro-batch, all members of the cell
 };
 
-/// A cell's tensor group; unused for a cell of one device. Rates of one ring: alone on its links (in `shape`), and together with
-/// other groups that run at the same times.
-struct TensorGroup {
+/// A group of a cell's devices. Rates of one ring: alone on its links (in `shape`), and together with other groups that run at the
+/// same times.
+struct RingGroup {
   CollectiveShape shape;
   Transport transport;
   BytesPerSecond together_rate{};
 };
+/// Unused where the axis has one member.
+struct CellGroups {
+  RingGroup tensor, context;
+};
 
 /// Members of different types: each kernel takes as long as the slowest member needs, since the group advances in lock step.
 [[nodiscard]] StageWork stage_work(const Cell& cell, const StageRole& role, const Module& module, const Cluster& cluster,
-                                   const Workload& workload, const TensorGroup& tensor);
+                                   const Workload& workload, const CellGroups& groups);
 
 /// Bytes of one device pair in a transfer from a cell of `senders` to one of `receivers` devices.
 [[nodiscard]] Bytes transfer_bytes(const StageRole& role, const Module& module, const Workload& workload, int senders, int receivers);

@@ -64,7 +64,7 @@ std::vector<SimulatedStep> StepSimulator::run(std::span<const Plan> plans, bool 
         continue;
       }
       Timeline& timeline = std::get<Timeline>(results[r]);
-      const StepTimes times = step_times(timeline, attempt.lowered.graph.tasks.size());
+      const StepTimes times = step_times(attempt.lowered.graph, timeline);
       const std::optional<StepWindow> period = times.period();
       if (!period && steps != kUnrolledSteps.back()) continue;
       StepReport report = report_step(attempt.lowered, requests[r].graph, timeline, period ? *period : times.last(kMeanOverSteps),

@@ -36,7 +36,7 @@ double least_parameters(const Placement& placement, const LayerRun& run, const W
 std::vector<Bucket> make_buckets(const Placement& placement, const TrafficMap& traffic, const Workload& workload) {
   std::vector<Bucket> buckets;
   for (int run = int(traffic.runs.size()) - 1; run >= 0; --run)
-    if (traffic.runs[run].cells.size() > 1 && placement.role(traffic.runs[run].cells.front()).zero < 3) add_run(placement, traffic.runs[run], run, least_parameters(placement, traffic.runs[run], workload), buckets);
+    if (traffic.runs[run].holders(placement) > 1 && placement.role(traffic.runs[run].cells.front()).zero < 3) add_run(placement, traffic.runs[run], run, least_parameters(placement, traffic.runs[run], workload), buckets);
   return buckets;
 }
 

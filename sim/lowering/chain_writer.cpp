@@ -16,6 +16,10 @@ void add_part(std::vector<TimePart>& parts, TaskKind kind, Seconds time) {
     known->time += time;
 }
 
+TaskKind traffic_kind(const TimedPiece& piece) {
+  return piece.group == LayerGroup::tensor ? TaskKind::tensor : TaskKind::context;
+}
+
 void add_kernel_of(const TimedPiece& piece, Kernel& total) {
   total.flops += piece.kernel.flops;
   total.bytes += piece.kernel.bytes;
@@ -24,8 +28,8 @@ void add_kernel_of(const TimedPiece& piece, Kernel& total) {
 
 }  // namespace
 
-ChainWriter::ChainWriter(Emission& emission, const std::vector<int>& devices, int tensor, TaskLabel label)
-    : emission_(emission), devices_(devices), tensor_(tensor), label_(std::move(label)), first_(kNone) {}
+ChainWriter::ChainWriter(Emission& emission, const std::vector<int>& devices, const GroupClasses& groups, TaskLabel label)
+    : emission_(emission), devices_(devices), groups_(groups), label_(std::move(label)), first_(kNone) {}
 
 TaskSpan ChainWriter::merged(const std::vector<TimedPiece>& pieces) {
   Kernel total;
@@ -35,7 +39,7 @@ TaskSpan ChainWriter::merged(const std::vector<TimedPiece>& pieces) {
     add_kernel_of(piece, total);
     total.alone += exposed;
     add_part(parts, piece.kind, piece.kernel.alone);
-    add_part(parts, TaskKind::tensor, exposed);
+    add_part(parts, traffic_kind(piece), exposed);
   }
   const TaskId task = add_kernel(total, std::move(parts), "");
   return {task, task};
@@ -49,9 +53,7 @@ TaskSpan ChainWriter::chain(const std::vector<TimedPiece>& pieces, bool each_ope
     }
     if (piece.collective) {
       flush();
-      const TaskId task = add_collective(piece);
-      link(task, ends_);
-      ends_ = {task};
+      write_together(add_collectives(piece));
       continue;
     }
     if (each_operator) {
@@ -68,15 +70,19 @@ TaskSpan ChainWriter::chain(const std::vector<TimedPiece>& pieces, bool each_ope
   return {first_, ends_.size() == 1 ? ends_.front() : join(ends_)};
 }
 
-/// The kernel and the collective both start when what stands before has ended.
 void ChainWriter::write_beside(const TimedPiece& piece) {
   flush();
-  if (ends_.empty()) ends_ = {join({})};
   const TaskId kernel = add_kernel(piece.kernel, {{piece.kind, piece.kernel.alone}}, piece.name);
-  const TaskId collective = add_collective(piece);
-  link(kernel, ends_);
-  link(collective, ends_);
-  ends_ = {kernel, collective};
+  std::vector<TaskId> together = add_collectives(piece);
+  together.push_back(kernel);
+  write_together(std::move(together));
+}
+
+/// All start when what stands before has ended; at the beginning of a chain one task must stand for it.
+void ChainWriter::write_together(std::vector<TaskId> tasks) {
+  if (ends_.empty() && tasks.size() > 1) ends_ = {join({})};
+  for (const TaskId task : tasks) link(task, ends_);
+  ends_ = std::move(tasks);
 }
 
 void ChainWriter::flush() {
@@ -111,15 +117,20 @@ TaskId ChainWriter::add_kernel(const Kernel& kernel, std::vector<TimePart> parts
   return emission_.add(std::move(task));
 }
 
-TaskId ChainWriter::add_collective(const TimedPiece& piece) {
-  const CommunicatorClass& group = emission_.resources.communicators[tensor_];
-  Task task;
-  task.label = label_;
-  task.label.kind = TaskKind::tensor;
-  task.label.detail = piece.name;
-  task.slots = emission_.slots(group.devices, DeviceStream::tensor, 0);
-  task.phases.push_back({piece.collective->delay, std::nullopt, {{group.path, piece.collective->bytes}}});
-  return emission_.add(std::move(task));
+std::vector<TaskId> ChainWriter::add_collectives(const TimedPiece& piece) {
+  const bool tensor = piece.group == LayerGroup::tensor;
+  std::vector<TaskId> tasks;
+  for (const int c : tensor ? groups_.tensor : groups_.context) {
+    const CommunicatorClass& group = emission_.resources.communicators[c];
+    Task task;
+    task.label = label_;
+    task.label.kind = traffic_kind(piece);
+    task.label.detail = piece.name;
+    task.slots = emission_.slots(group.devices, tensor ? DeviceStream::tensor : DeviceStream::context, 0);
+    task.phases.push_back({piece.collective->delay, std::nullopt, {{group.path, piece.collective->bytes}}});
+    tasks.push_back(emission_.add(std::move(task)));
+  }
+  return tasks;
 }
 
 }  // namespace trainyard

@@ -11,8 +11,7 @@ namespace trainyard {
 /// Writes pieces in order; the chain begins and ends in one task each, so that others can hang on it.
 class ChainWriter {
  public:
-  /// `tensor`: class of the cell's tensor communicator, -1: none.
-  ChainWriter(Emission& emission, const std::vector<int>& devices, int tensor, TaskLabel label);
+  ChainWriter(Emission& emission, const std::vector<int>& devices, const GroupClasses& groups, TaskLabel label);
 
   /// One task of the exact total.
   TaskSpan merged(const std::vector<TimedPiece>& pieces);
@@ -21,15 +20,16 @@ class ChainWriter {
 
  private:
   TaskId add_kernel(const Kernel& kernel, std::vector<TimePart> parts, const std::string& detail);
-  TaskId add_collective(const TimedPiece& piece);
+  std::vector<TaskId> add_collectives(const TimedPiece& piece);
   void link(TaskId task, const std::vector<TaskId>& after);
   void flush();
   void write_beside(const TimedPiece& piece);
+  void write_together(std::vector<TaskId> tasks);
   TaskId join(const std::vector<TaskId>& ends);
 
   Emission& emission_;
   const std::vector<int>& devices_;
-  int tensor_;
+  const GroupClasses& groups_;
   TaskLabel label_;
   TaskId first_;
   std::vector<TaskId> ends_;             ///< what the next task waits for

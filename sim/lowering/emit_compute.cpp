@@ -19,12 +19,12 @@ class CellWriter {
         cell_(emission.symmetry.cells.first[cell_class]),
         role_(emission.placement.role(cell_)),
         devices_(emission.resources.cell_devices[cell_class]),
-        private_(emission.resources.tensor_is_private[cell_class]),
-        meets_gradients_(emission.resources.tensor_meets_gradients[cell_class]),
-        tensor_(emission.resources.tensor_of_cell[cell_class]),
+        private_(emission.resources.groups_are_private[cell_class]),
+        meets_gradients_(emission.resources.groups_meet_gradients[cell_class]),
+        groups_(emission.resources.groups_of_cell[cell_class]),
         tasks_(emission.cells[cell_class]) {
     work_ = stage_work(emission.placement.cells[cell_], role_, *emission.placement.module, emission.cluster, emission.workload,
-                       tensor_group());
+                       cell_groups());
     plan_chunks();
     plan_segments();
     measure_memory();
@@ -57,6 +57,7 @@ class CellWriter {
     }
     write_optimizer();
     emission_.edge(tasks_.last, tasks_.optimizer);
+    emission_.edge(tasks_.optimizer, tasks_.first, 1);  // a first collective is ordered by no compute stream
     const int cells = emission_.symmetry.cells.size[emission_.cell_class(cell_)];
     emission_.lowered.recomputed += work_.recomputed * double(role_.micro_batches * cells);
   }
@@ -79,13 +80,18 @@ class CellWriter {
 
   const std::string& schedule() const { return emission_.placement.part->schedule; }
 
-  TensorGroup tensor_group() const {
-    if (tensor_ < 0) return {};
-    const CommunicatorClass& group = emission_.resources.communicators[tensor_];
-    TensorGroup tensor{group.first->shape(CollectiveKind::all_reduce), emission_.cluster.transports[index(group.first->transport)],
-                       group.ring_rate};
-    tensor.shape.ring_rate = group.lone_rate;
-    return tensor;
+  CellGroups cell_groups() const { return {slowest_of(groups_.tensor), slowest_of(groups_.context)}; }
+
+  /// Groups of one axis advance together: the slowest stands for all.
+  RingGroup slowest_of(const std::vector<int>& classes) const {
+    RingGroup slowest;
+    for (const int c : classes) {
+      const CommunicatorClass& group = emission_.resources.communicators[c];
+      if (slowest.together_rate.value > 0 && group.ring_rate >= slowest.together_rate) continue;
+      slowest = {group.first->shape(CollectiveKind::all_reduce), emission_.cluster.transports[index(group.first->transport)], group.ring_rate};
+      slowest.shape.ring_rate = group.lone_rate;
+    }
+    return slowest;
   }
 
   const Software& software() const { return emission_.workload.software; }
@@ -153,7 +159,7 @@ class CellWriter {
     for (const LayerRun& run : emission_.traffic.runs) {
       if (std::ranges::find(run.cells, cell_) == run.cells.end()) continue;
       const StaticMemory part = static_memory(*emission_.placement.module, run.layers, role_.cut, emission_.workload,
-                                              role_.zero == 3 ? role_.shards : int(run.cells.size()), role_.zero);
+                                              role_.zero == 3 ? role_.shards : run.holders(emission_.placement), role_.zero);
       held.weights += part.weights;
       held.gradients += part.gradients;
       held.optimizer += part.optimizer;
@@ -243,7 +249,7 @@ class CellWriter {
   static std::vector<TimedPiece> weight_gradients(const std::vector<TimedPiece>& backward) {
     std::vector<TimedPiece> kept;
     for (const TimedPiece& piece : backward)
-      if (piece.kind == TaskKind::weight_gradient) kept.push_back({piece.kind, piece.name, piece.kernel, std::nullopt, {}});
+      if (piece.kind == TaskKind::weight_gradient) kept.push_back({piece.kind, piece.name, piece.kernel, std::nullopt, LayerGroup::tensor, {}});
     return kept;
   }
 
@@ -254,7 +260,7 @@ class CellWriter {
       if (piece.kind != TaskKind::weight_gradient)
         kept.push_back(piece);
       else if (piece.collective)
-        kept.push_back({TaskKind::tensor, piece.name, {}, piece.collective, piece.collective_alone});
+        kept.push_back({TaskKind::tensor, piece.name, {}, piece.collective, piece.group, piece.collective_alone});
     }
     return kept;
   }
@@ -278,7 +284,7 @@ class CellWriter {
   /// appended to `whole`.
   TaskSpan write_chain(const std::vector<TimedPiece>& pieces, const TaskLabel& label, TaskSpan& whole) {
     const bool merge = !emission_.options.full_detail && private_ && !(beside_gradients_ && meets_gradients_);
-    ChainWriter writer(emission_, devices_, tensor_, label);
+    ChainWriter writer(emission_, devices_, groups_, label);
     const TaskSpan span = merge ? writer.merged(pieces) : writer.chain(pieces, emission_.options.full_detail);
     if (whole.first == kNone)
       whole.first = span.first;
@@ -292,7 +298,7 @@ class CellWriter {
     double parameters = 0;
     for (const LayerRun& run : emission_.traffic.runs) {
       if (std::ranges::find(run.cells, cell_) == run.cells.end()) continue;
-      const double shards = role_.zero == 3 ? role_.shards : role_.zero >= 1 ? double(run.cells.size()) : 1.0;
+      const double shards = role_.zero == 3 ? role_.shards : role_.zero >= 1 ? run.holders(emission_.placement) : 1;
       parameters += parameters_on_device(*emission_.placement.module, run.layers, role_.cut) / shards;
     }
     Kernel update{OperatorClass::optimizer, {}, {}, {}, {}};
@@ -313,7 +319,7 @@ class CellWriter {
   bool private_;
   bool meets_gradients_;
   bool beside_gradients_ = false;              ///< gradients or gathered weights may travel during this operation
-  int tensor_;
+  const GroupClasses& groups_;
   CellTasks& tasks_;
   StageWork work_;
   std::vector<Segment> bucket_segments_;

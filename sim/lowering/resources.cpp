@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::array kCommonNames{"compute", "tensor", "data"};
+constexpr std::array kCommonNames{"compute", "tensor", "context", "data"};
 constexpr std::array kTransferNames{"forward send", "forward receive", "backward send", "backward receive"};
 static_assert(kCommonNames.size() == kCommonStreams && kTransferNames.size() == kTransferStreams);
 
@@ -29,6 +29,7 @@ class ResourceMaker {
     count_uses();
     add_channels();
     for (int c = 0; c < symmetry_.communicators.classes(); ++c) add_communicator(c);
+    find_groups();
     for (int c = 0; c < symmetry_.cells.classes(); ++c) add_cell(c);
     return std::move(resources_);
   }
@@ -127,43 +128,53 @@ class ResourceMaker {
     const int cell = symmetry_.cells.first[c];
     const auto& members = placement_.cells[cell].members;
     resources_.cell_devices.push_back(device_classes(members.begin(), members.end()));
-    int tensor = -1;
-    for (int group = 0; group < symmetry_.communicators.classes() && tensor < 0; ++group) {
-      const Communicator& first = *resources_.communicators[group].first;
-      if (first.kind == CommunicatorKind::tensor && symmetry_.cells.class_of[first.cells[0]] == c) tensor = group;
+    const GroupClasses& groups = resources_.groups_of_cell[c];
+    std::vector<int> all = groups.tensor;
+    all.insert(all.end(), groups.context.begin(), groups.context.end());
+    resources_.groups_are_private.push_back(std::ranges::all_of(all, [&](int group) { return is_private(group); }));
+    resources_.groups_meet_gradients.push_back(std::ranges::any_of(all, [&](int group) { return meets_gradients(group); }));
+  }
+
+  void find_groups() {
+    resources_.groups_of_cell.resize(symmetry_.cells.classes());
+    for (int c = 0; c < symmetry_.communicators.classes(); ++c) {
+      const Communicator& first = *resources_.communicators[c].first;
+      if (!is_cell_group(first.kind)) continue;
+      GroupClasses& groups = resources_.groups_of_cell[symmetry_.cells.class_of[first.cells[0]]];
+      (first.kind == CommunicatorKind::tensor ? groups.tensor : groups.context).push_back(c);
     }
-    resources_.tensor_of_cell.push_back(tensor);
-    resources_.tensor_is_private.push_back(tensor < 0 || is_private(tensor));
-    resources_.tensor_meets_gradients.push_back(tensor >= 0 && meets_gradients(tensor));
+  }
+
+  static bool is_cell_group(CommunicatorKind kind) { return kind == CommunicatorKind::tensor || kind == CommunicatorKind::context; }
+  static bool is_transfer(CommunicatorKind kind) {
+    return kind == CommunicatorKind::forward_transfer || kind == CommunicatorKind::backward_transfer;
   }
 
   /// Gradients wait for the last backward pass of every member, so a gradient group that has a member in the cell cannot meet the
-  /// cell's tensor collectives (unless it is overlapped with them, which is decided micro-batch by micro-batch). Transfers that
+  /// cell's collectives (unless it is overlapped with them, which is decided micro-batch by micro-batch). Transfers that
   /// block both sides run between operations of the cells that they join.
-  bool is_private(int tensor) const {
-    const Communicator& own = *resources_.communicators[tensor].first;
+  bool is_private(int group) const {
+    const Communicator& own = *resources_.communicators[group].first;
     return std::ranges::all_of(own.links, [&](const auto& use) {
       const int link_class = symmetry_.links.class_of[index(use.first)];
-      return std::ranges::all_of(users_[link_class], [&](int user) { return user_is_harmless(user, tensor); });
+      return std::ranges::all_of(users_[link_class], [&](int user) { return user_is_harmless(user, group); });
     });
   }
 
-  bool meets_gradients(int tensor) const {
-    return std::ranges::any_of(resources_.communicators[tensor].first->links, [&](const auto& use) {
+  bool meets_gradients(int group) const {
+    return std::ranges::any_of(resources_.communicators[group].first->links, [&](const auto& use) {
       return std::ranges::any_of(users_[symmetry_.links.class_of[index(use.first)]], [&](int user) {
         const CommunicatorKind kind = traffic_.all[user].kind;
-        return kind != CommunicatorKind::tensor && kind != CommunicatorKind::forward_transfer && kind != CommunicatorKind::backward_transfer;
+        return !is_cell_group(kind) && !is_transfer(kind);
       });
     });
   }
 
-  bool user_is_harmless(int user, int tensor) const {
+  /// Groups of the same cells take turns, and cells of one class run at the same times.
+  bool user_is_harmless(int user, int group) const {
     const Communicator& other = traffic_.all[user];
-    const int of_class = symmetry_.communicators.class_of[user];
-    if (other.kind == CommunicatorKind::tensor) return of_class == tensor;  // its cells run at the same times
-    const bool is_transfer = other.kind == CommunicatorKind::forward_transfer || other.kind == CommunicatorKind::backward_transfer;
-    if ((is_transfer && overlap_pipeline_) || other.kind == CommunicatorKind::shards) return false;
-    const int cell_class = symmetry_.cells.class_of[resources_.communicators[tensor].first->cells[0]];
+    if ((is_transfer(other.kind) && overlap_pipeline_) || other.kind == CommunicatorKind::shards) return false;
+    const int cell_class = symmetry_.cells.class_of[resources_.communicators[group].first->cells[0]];
     return std::ranges::any_of(other.cells, [&](int cell) { return symmetry_.cells.class_of[cell] == cell_class; });
   }
 

@@ -10,8 +10,8 @@
 namespace trainyard {
 
 /// Streams that every simulated device has; the transfers' once for each chunk, since messages of different chunks pass each other.
-enum class DeviceStream { compute, tensor, data, forward_send, forward_receive, backward_send, backward_receive };
-inline constexpr int kCommonStreams = 3, kTransferStreams = 4;
+enum class DeviceStream { compute, tensor, context, data, forward_send, forward_receive, backward_send, backward_receive };
+inline constexpr int kCommonStreams = 4, kTransferStreams = 4;
 
 /// How a class of communicators runs: its path in the graph, its rate and what it shares.
 struct CommunicatorClass {
@@ -23,12 +23,17 @@ struct CommunicatorClass {
   std::vector<int> senders, receivers;   ///< transfers: classes of either side
 };
 
+/// Communicator classes of a cell's tensor and context groups.
+struct GroupClasses {
+  std::vector<int> tensor, context;
+};
+
 /// The part of the graph that all tasks stand on, and how to find it.
 struct Resources {
   std::vector<CommunicatorClass> communicators;  ///< [communicator class]
-  std::vector<int> tensor_of_cell;       ///< [cell class]: its tensor communicator's class, -1: one device
-  std::vector<bool> tensor_is_private;   ///< [cell class]: nobody else's traffic meets its tensor collectives, except its own gradients
-  std::vector<bool> tensor_meets_gradients;  ///< [cell class]: gradients travel over links of its tensor group
+  std::vector<GroupClasses> groups_of_cell;  ///< [cell class]
+  std::vector<bool> groups_are_private;  ///< [cell class]: nobody else's traffic meets its collectives, except its own gradients
+  std::vector<bool> groups_meet_gradients;   ///< [cell class]: gradients travel over links of its groups
   std::vector<std::vector<int>> cell_devices;    ///< [cell class]: classes of its members, ascending, each once
   int chunks = 1;                        ///< most of a stage
   [[nodiscard]] StreamId stream(int device_class, DeviceStream which, int chunk = 0) const {

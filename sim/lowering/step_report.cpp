@@ -47,11 +47,13 @@ std::optional<StepWindow> StepTimes::period() const {
 
 StepWindow StepTimes::last(int steps) const { return {start[start.size() - 1 - std::size_t(steps)], start.back(), steps}; }
 
-StepTimes step_times(const Timeline& timeline, std::size_t step_tasks) {
+StepTimes step_times(const TaskGraph& step, const Timeline& timeline) {
+  const std::size_t step_tasks = step.tasks.size();
   const std::size_t steps = timeline.end.size() / step_tasks;
   StepTimes times{std::vector<Seconds>(steps, timeline.makespan), std::vector<Seconds>(steps, Seconds(0))};
   for (std::size_t i = 0; i < timeline.end.size(); ++i) {
-    times.start[i / step_tasks] = std::min(times.start[i / step_tasks], timeline.start[i]);
+    if (!step.tasks[i % step_tasks].slots.empty())
+      times.start[i / step_tasks] = std::min(times.start[i / step_tasks], timeline.start[i]);
     times.end[i / step_tasks] = std::max(times.end[i / step_tasks], timeline.end[i]);
   }
   return times;
@@ -61,7 +63,7 @@ StepReport report_step(const Lowered& lowered, const TaskGraph& unrolled, const 
                        const Workload& workload, const Cluster& cluster) {
   StepReport report;
   report.step_time = window.step_time();
-  report.first_step_time = step_times(timeline, lowered.graph.tasks.size()).end.front();
+  report.first_step_time = step_times(lowered.graph, timeline).end.front();
   report.time = time_breakdown(lowered, unrolled, timeline, window.from, window.to);
   report.time *= 1 / double(window.steps);
   const Seconds exposed = report.time.tensor + report.time.pipeline + report.time.data + report.time.expert + report.time.context;
@@ -69,7 +71,7 @@ StepReport report_step(const Lowered& lowered, const TaskGraph& unrolled, const 
   report.exposed_communication_fraction = exposed / report.step_time;
   report.model_flops = model_flops_per_step(workload);
   report.hardware_flops = report.model_flops + lowered.recomputed;
-  report.peak = peak_of(lowered, cluster, workload.precision);
+  report.peak = peak_of(lowered, cluster, workload.compute_type());
   report.tokens = tokens_per_step(workload);
   report.samples = workload.global_batch;
   report.gpus = std::int64_t(lowered.used.size());

@@ -26,8 +26,8 @@ struct StepTimes {
   /// The last `steps` periods, start to start.
   [[nodiscard]] StepWindow last(int steps) const;
 };
-/// `step_tasks`: tasks of one step.
-[[nodiscard]] StepTimes step_times(const Timeline& timeline, std::size_t step_tasks);
+/// `step`: the graph of one step. Tasks that hold nothing (joins) start whenever they may and do not count as a start.
+[[nodiscard]] StepTimes step_times(const TaskGraph& step, const Timeline& timeline);
 
 /// The report over a window of the unrolled graph (means over its steps). `unrolled` is unroll(lowered.graph, ..).
 [[nodiscard]] StepReport report_step(const Lowered& lowered, const TaskGraph& unrolled, const Timeline& timeline, const StepWindow& window,

@@ -100,7 +100,7 @@ class SymmetryGraph {
   void add_cell(int i) {
     const StageRole& role = placement_.role(i);
     Label label;
-    label << 3 << role.position << role.stages << role.micro_batches << role.in_flight << role.zero << role.shards << int(role.regather) << role.cut.tensor
+    label << 3 << role.position << role.stages << role.micro_batches << role.in_flight << role.cut.context << int(role.cut.context_kind) << role.zero << role.shards << int(role.regather) << role.cut.tensor
           << int(role.cut.sequence_parallel) << int(role.cut.recompute) << role.cut.sequences;
     for (const auto& chunk : role.chunks) {
       label << int(chunk.size());

@@ -42,10 +42,22 @@ Communicator transfer(CommunicatorKind kind, const Cell& from, int from_id, cons
   return group;
 }
 
-void add_tensor_groups(const Placement& placement, const Router& router, TrafficMap& traffic) {
-  for (std::size_t i = 0; i < placement.cells.size(); ++i)
-    if (placement.cells[i].members.size() > 1)
-      traffic.all.push_back(ring_of(CommunicatorKind::tensor, placement.cells[i].members, {int(i)}, router));
+/// `count` members of a cell from `first` on, `stride` apart.
+std::vector<DeviceId> members_of(const Cell& cell, int first, int count, int stride) {
+  std::vector<DeviceId> members;
+  for (int i = 0; i < count; ++i) members.push_back(cell.members[first + i * stride]);
+  return members;
+}
+
+void add_cell_groups(const Placement& placement, const Router& router, TrafficMap& traffic) {
+  for (std::size_t i = 0; i < placement.cells.size(); ++i) {
+    const LayerCut& cut = placement.role(int(i)).cut;
+    for (int c = 0; c < cut.context && cut.tensor > 1; ++c)
+      traffic.all.push_back(
+          ring_of(CommunicatorKind::tensor, members_of(placement.cells[i], c * cut.tensor, cut.tensor, 1), {int(i)}, router));
+    for (int t = 0; t < cut.tensor && cut.context > 1; ++t)
+      traffic.all.push_back(ring_of(CommunicatorKind::context, members_of(placement.cells[i], t, cut.context, cut.tensor), {int(i)}, router));
+  }
 }
 
 void add_transfers(const Placement& placement, const Router& router, TrafficMap& traffic) {
@@ -80,11 +92,12 @@ void add_gradient_groups(const Placement& placement, const Router& router, Traff
   traffic.runs = layer_runs(placement);
   for (std::size_t run = 0; run < traffic.runs.size(); ++run) {
     const std::vector<int>& cells = traffic.runs[run].cells;
-    if (cells.size() < 2 || placement.role(cells.front()).zero == 3) continue;
-    const std::size_t tensor = placement.cells[cells.front()].members.size();
-    for (std::size_t rank = 0; rank < tensor; ++rank) {
+    const LayerCut& cut = placement.role(cells.front()).cut;
+    if (int(cells.size()) * cut.context < 2 || placement.role(cells.front()).zero == 3) continue;
+    for (int rank = 0; rank < cut.tensor; ++rank) {
       std::vector<DeviceId> members;
-      for (const int cell : cells) members.push_back(placement.cells[cell].members[rank]);
+      for (const int cell : cells)
+        for (const DeviceId member : members_of(placement.cells[cell], rank, cut.context, cut.tensor)) members.push_back(member);
       traffic.all.push_back(ring_of(CommunicatorKind::gradients, std::move(members), cells, router));
       traffic.all.back().run = int(run);
     }
@@ -137,6 +150,8 @@ void add_tied_tables(const Placement& placement, const Router& router, TrafficMa
 
 }  // namespace
 
+int LayerRun::holders(const Placement& placement) const { return int(cells.size()) * placement.role(cells.front()).cut.context; }
+
 CollectiveShape Communicator::shape(CollectiveKind kind_of_collective) const {
   CollectiveShape shape;
   shape.kind = kind_of_collective;
@@ -149,7 +164,7 @@ CollectiveShape Communicator::shape(CollectiveKind kind_of_collective) const {
 
 TrafficMap traffic_of(const Placement& placement, const Router& router) {
   TrafficMap traffic;
-  add_tensor_groups(placement, router, traffic);
+  add_cell_groups(placement, router, traffic);
   add_transfers(placement, router, traffic);
   add_gradient_groups(placement, router, traffic);
   add_shard_groups(placement, router, traffic);

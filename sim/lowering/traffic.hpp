@@ -11,12 +11,13 @@
 namespace trainyard {
 
 /// `shards` gathers weights and scatters gradients of zero 3; `replicas` adds up equal shards.
-enum class CommunicatorKind { tensor, forward_transfer, backward_transfer, gradients, tied_embedding, shards, replicas };
+enum class CommunicatorKind { tensor, context, forward_transfer, backward_transfer, gradients, tied_embedding, shards, replicas };
 
 /// Layers whose gradients the same cells hold: they are synchronised together, in buckets.
 struct LayerRun {
   std::vector<LayerId> layers;           ///< neighbours in the model, in its order
   std::vector<int> cells;                ///< holders
+  [[nodiscard]] int holders(const Placement& placement) const;  ///< devices that hold the same part: data times context ranks
 };
 
 /// A group of devices that exchange data, with the links that one exchange uses at once.
@@ -40,7 +41,7 @@ struct TrafficMap {
   std::vector<Communicator> all;
 };
 
-/// Tensor groups (size above 1), transfers between neighbouring visits in both directions, gradient groups (one a layer run
+/// Tensor and context groups (size above 1), transfers between neighbouring visits in both directions, gradient groups (one a layer run
 /// and tensor rank, above one holder; with zero 3 instead one a stage among its shards and one among the replicas of each), and the reduction of a table that first and last stage share.
 [[nodiscard]] TrafficMap traffic_of(const Placement& placement, const Router& router);
 

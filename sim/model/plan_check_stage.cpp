@@ -140,8 +140,8 @@ void check_device_types(const PartView& view, Problems& problems) {
     const DeviceType& type = view.cluster.device_types[index(id)];
     std::vector<std::string_view> known;
     for (const auto& [data_type, peak] : type.peak) known.push_back(name(data_type));
-    if (!type.peak.contains(view.workload.precision))
-      problems.push_back(fmt::format("{}{} has no {}; it has {}", view.where, type.name, name(view.workload.precision),
+    if (!type.peak.contains(view.workload.compute_type()))
+      problems.push_back(fmt::format("{}{} has no {}; it has {}", view.where, type.name, name(view.workload.compute_type()),
                                      fmt::join(known, ", ")));
   }
 }

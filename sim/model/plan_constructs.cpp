@@ -85,16 +85,19 @@ Layout first_layout(const Stage& stage, const Workload& workload) {
   return *settings_of(stage, first, workload).layout;
 }
 
-bool data_size_differs_in_pipeline(const Question& q) {
+bool size_differs_in_pipeline(const Question& q, AxisKind kind) {
   return any_part(q, [&](const Part& part) {
     return std::ranges::any_of(part.pipelines, [&](const Pipeline& pipeline) {
       std::set<int> sizes;
       for (const StageId stage : pipeline.stages)
-        sizes.insert(axis_size(first_layout(part.stages[index(stage)], q.workload), AxisKind::data));
+        sizes.insert(axis_size(first_layout(part.stages[index(stage)], q.workload), kind));
       return sizes.size() > 1;
     });
   });
 }
+
+bool data_size_differs_in_pipeline(const Question& q) { return size_differs_in_pipeline(q, AxisKind::data); }
+bool context_size_differs_in_pipeline(const Question& q) { return size_differs_in_pipeline(q, AxisKind::context); }
 
 /// Pipelines that cut the same layer over tensor axes of different size.
 bool holders_cut_layers_differently(const Question& q) {
@@ -227,7 +230,9 @@ constexpr Construct kNotSimulated[] = {
     {"`shard` axis with `zero` below 3", shards_without_zero_3},
     {"`zero: 3` in several pipelines", several_sharded_pipelines},
     {"`zero: 3` with schedule `zb_h1`", [](const Question& q) { return uses_zero_3(q) && uses_schedule(q, "zb_h1"); }},
-    {"`context` axis", has_axis<AxisKind::context>},
+    {"`context_kind: ulysses`", [](const Question& q) { return any_setting(q, [](const Settings& s) { return s.context_kind == ContextKind::ulysses; }); }},
+    {"a `context` axis of different size in the stages of a pipeline", context_size_differs_in_pipeline},
+    {"a `context` axis with `zero: 3`", [](const Question& q) { return uses_zero_3(q) && has_axis<AxisKind::context>(q); }},
     {"`rows` axis", has_axis<AxisKind::rows>},
     {"`columns` axis", has_axis<AxisKind::columns>},
     {"`inner` axis", has_axis<AxisKind::inner>},

@@ -1,6 +1,7 @@
 // What must be computed: passes over modules, modules as layers, layers as operators. No device, no layout.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,7 @@ struct Operator {
   bool core_attention = false;         ///< what selective recompute computes again
   double parameters = 0;               ///< count
   DataType weight_type = DataType::bf16;
+  std::optional<DataType> product_type;///< gemm: type of its operands, where it is not that of the activations (fp8, fp4 recipes)
   bool trainable = true;
   int items = 1;                       ///< experts, tables; 1 = dense
   double items_per_token = 1;
@@ -124,9 +126,12 @@ struct Workload {
   Data data;
   std::vector<Convergence> convergence;///< at most one
   double global_batch = 0;             ///< sequences a step
-  DataType precision = DataType::bf16;
+  DataType precision = DataType::bf16; ///< of weights and activations as stored
+  std::optional<DataType> product_type;///< of the layers' products, where it is another (fp8 and fp4 beside bf16)
   std::string optimizer = "adam";
   Software software;
+  /// The type whose peak the devices are measured against.
+  [[nodiscard]] DataType compute_type() const { return product_type.value_or(precision); }
   friend bool operator==(const Workload&, const Workload&) = default;
 };
 

@@ -11,10 +11,10 @@ namespace trainyard {
 namespace {
 
 /// A ring over devices as the cost functions want it, alone on its links.
-TensorGroup ring_group(const Router& router, const Cluster& cluster, const std::vector<DeviceId>& members) {
+RingGroup ring_group(const Router& router, const Cluster& cluster, const std::vector<DeviceId>& members) {
   if (members.size() < 2) return {};
   const RingUse use = router.rings(members);
-  TensorGroup group;
+  RingGroup group;
   group.shape.members = int(members.size());
   group.shape.hops = use.nodes > 1 ? use.nodes : int(members.size());
   group.shape.rings = use.rings;
@@ -28,7 +28,7 @@ TensorGroup ring_group(const Router& router, const Cluster& cluster, const std::
   return group;
 }
 
-Seconds collective_time(TensorGroup group, CollectiveKind kind, Bytes size) {
+Seconds collective_time(RingGroup group, CollectiveKind kind, Bytes size) {
   group.shape.kind = kind;
   return collective_cost(group.shape, group.transport, size).alone(group.together_rate);
 }
@@ -97,6 +97,18 @@ class Estimator {
     return slowest;
   }
 
+  /// The first members of a cell, `stride` apart: its first tensor or context group.
+  std::vector<DeviceId> members_of(int cell, int count, int stride) const {
+    std::vector<DeviceId> members;
+    for (int i = 0; i < count; ++i) members.push_back(placement_.cells[cell].members[i * stride]);
+    return members;
+  }
+
+  int holders_of(LayerId layer) const {
+    const std::vector<int>& cells = holders_.at(layer);
+    return int(cells.size()) * placement_.role(cells.front()).cut.context;
+  }
+
   bool comes_from_elsewhere(const StageRole& role, const std::optional<Visit>& from) const {
     return from && &placement_.roles[from->role] != &role;
   }
@@ -110,7 +122,8 @@ class Estimator {
   StageTimes cell_times(int cell) const {
     const StageRole& role = placement_.role(cell);
     const StageWork work = stage_work(placement_.cells[cell], role, *placement_.module, cluster_, workload_,
-                                      ring_group(router_, cluster_, placement_.cells[cell].members));
+                                      {ring_group(router_, cluster_, members_of(cell, role.cut.tensor, 1)),
+                                       ring_group(router_, cluster_, members_of(cell, role.cut.context, role.cut.tensor))});
     StageTimes times;
     for (std::size_t c = 0; c < role.chunks.size(); ++c) {
       if (comes_from_elsewhere(role, placement_.before(role, int(c)))) times.forward += total(work.receive);
@@ -145,10 +158,11 @@ class Estimator {
     for (const LayerId layer : role.layers) groups[holders_.at(layer)].push_back(layer);
     Seconds reduce{}, gather{};
     for (const auto& [cells, layers] : groups) {
-      if (cells.size() < 2) continue;
+      if (holders_of(layers.front()) < 2) continue;
       std::vector<DeviceId> members;
-      for (const int cell : cells) members.push_back(placement_.cells[cell].members.front());
-      const TensorGroup ring = ring_group(router_, cluster_, members);
+      for (const int cell : cells)
+        for (const DeviceId member : members_of(cell, role.cut.context, role.cut.tensor)) members.push_back(member);
+      const RingGroup ring = ring_group(router_, cluster_, members);
       const double parameters = parameters_on_device(*placement_.module, layers, role.cut);
       const Bytes gradients = element_size(workload_.software.gradient_reduce_type) * parameters;
       reduce += collective_time(ring, role.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
@@ -170,7 +184,7 @@ class Estimator {
     std::vector<DeviceId> members;
     for (int rank = 0; rank < role.shards; ++rank)
       members.push_back(placement_.cells[placement_.first_cell[role_id] + rank].members.front());
-    const TensorGroup ring = ring_group(router_, cluster_, members);
+    const RingGroup ring = ring_group(router_, cluster_, members);
     Seconds gather{}, scatter{};
     for (const LayerId layer : role.layers) {
       const double parameters = parameters_on_device(*placement_.module, std::span(&layer, 1), role.cut);
@@ -187,7 +201,7 @@ class Estimator {
     double parameters = 0;
     for (const LayerId layer : role.layers)
       parameters += parameters_on_device(*placement_.module, std::span(&layer, 1), role.cut) /
-                    (role.zero >= 1 ? double(holders_.at(layer).size()) : 1.0);
+                    (role.zero == 3 ? role.shards : role.zero >= 1 ? holders_of(layer) : 1);
     const DeviceId member = placement_.cells[placement_.first_cell[role_id]].members.front();
     return adam_time(cluster_.type_of(member), parameters, workload_.software.gradient_type);
   }
@@ -207,7 +221,7 @@ class Estimator {
   MemoryReport memory_of(int role_id, DeviceId member) const {
     const StageRole& role = placement_.roles[role_id];
     const DeviceType& type = cluster_.type_of(member);
-    const int holders = role.zero == 3 ? role.shards : int(holders_.at(role.layers.front()).size());
+    const int holders = role.zero == 3 ? role.shards : holders_of(role.layers.front());
     const StaticMemory held = static_memory(*placement_.module, role.layers, role.cut, workload_, holders, role.zero);
     const ActivationMemory activations = activation_memory(*placement_.module, role.layers, role.cut, type, workload_);
     MemoryReport memory{

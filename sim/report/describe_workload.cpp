@@ -44,7 +44,7 @@ using Switch = std::pair<const char*, bool>;
 
 std::string one_line(const Workload& workload) {
   return fmt::format("{} · sequence {} · global batch {} · {}", workload.model, whole(workload.data.sequence_length),
-                     whole(workload.global_batch), name(workload.precision));
+                     whole(workload.global_batch), name(workload.compute_type()));
 }
 
 std::string switches_text(const Software& software) {
@@ -74,7 +74,8 @@ std::string description(const Workload& workload) {
   std::string text;
   for (const Module& module : workload.modules) text += module_text(module);
   text += work_text(workload);
-  text += fmt::format("  precision {}, optimizer {}\n", name(workload.precision), workload.optimizer);
+  const std::string products = workload.product_type ? fmt::format(" (products in {})", name(*workload.product_type)) : "";
+  text += fmt::format("  precision {}{}, optimizer {}\n", name(workload.precision), products, workload.optimizer);
   const Software& software = workload.software;
   text += fmt::format("  software {}: attention {}, loss {}, gradients kept in {} and reduced in {}\n", software.name,
                       name(software.attention), name(software.loss), name(software.gradient_type),

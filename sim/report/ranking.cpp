@@ -27,7 +27,7 @@ double peak_share(const TableBlock& block, const CaseResult& result) {
   double all = 0;
   for (const DeviceId gpu : block.cluster->gpus()) {
     const auto& peak = block.cluster->type_of(gpu).peak;
-    const auto found = peak.find(block.workload->precision);
+    const auto found = peak.find(block.workload->compute_type());
     if (found != peak.end()) all += found->second.value;
   }
   return all > 0 ? result.step.peak.value / all : 0;

@@ -16,7 +16,7 @@ RunResult run_plan(const Plan& plan, const Workload& workload, const Cluster& cl
   ReferenceExecutor reference;
   RunOn controller;
   result.timeline = (executor ? *executor : reference).run(result.unrolled, {}, controller);
-  const StepTimes times = step_times(result.timeline, result.lowered.graph.tasks.size());
+  const StepTimes times = step_times(result.lowered.graph, result.timeline);
   const std::optional<StepWindow> period = times.period();
   const StepWindow window = period ? *period : times.last(1);
   result.report = report_step(result.lowered, result.unrolled, result.timeline, window, workload, cluster);

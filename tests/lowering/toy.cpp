@@ -99,6 +99,7 @@ Operator memory_operator(const WorkloadShape& shape, double part) {
   op.output.fixed = shape.output;
   op.saved.fixed = shape.saved;
   op.parameters = shape.parameters;
+  if (shape.attention) op.attention = {4, 4, 1'000'000, true, 0};
   return op;
 }
 
@@ -147,7 +148,7 @@ Workload make_workload(const WorkloadShape& shape) {
 
 Plan make_plan(const PlanShape& shape, const Cluster& cluster, const Workload& workload) {
   const std::vector<DeviceId> gpus = cluster.gpus();
-  const int width = shape.data * shape.tensor;
+  const int width = shape.data * shape.context * shape.tensor;
   const int layers = int(workload.modules[0].layers.size());
   Part part;
   part.schedule = shape.schedule;
@@ -155,7 +156,8 @@ Plan make_plan(const PlanShape& shape, const Cluster& cluster, const Workload& w
   pipeline.batch = workload.global_batch;
   pipeline.micro_batches = shape.micro_batches;
   Settings settings;
-  settings.layout = Layout{equal_axis(AxisKind::data, shape.data), equal_axis(AxisKind::tensor, shape.tensor)};
+  settings.layout = Layout{equal_axis(AxisKind::data, shape.data), equal_axis(AxisKind::context, shape.context),
+                           equal_axis(AxisKind::tensor, shape.tensor)};
   settings.recompute = Recompute{shape.recompute, 1};
   for (int s = 0; s < shape.stages; ++s) {
     Stage stage;

@@ -30,13 +30,14 @@ struct WorkloadShape {
   Bytes output{};                        ///< a sample
   Bytes saved{};                         ///< a sample and layer
   bool tensor_cut = false;               ///< a pair of column- and row-cut operators instead
+  bool attention = false;                ///< keys and values of 16 MB a sample, which a context axis exchanges
   bool product = false;                  ///< one matrix product instead: forward, input and weight gradients take equally long
 };
 [[nodiscard]] Workload make_workload(const WorkloadShape& shape);
 
-/// `stages` equal stages over the cluster's GPUs in order, each [data, tensor].
+/// `stages` equal stages over the cluster's GPUs in order, each [data, context, tensor].
 struct PlanShape {
-  int stages = 1, data = 1, tensor = 1, micro_batches = 1, chunks = 1;
+  int stages = 1, data = 1, tensor = 1, micro_batches = 1, chunks = 1, context = 1;
   std::string schedule = "1f1b";
   RecomputeKind recompute = RecomputeKind::none;
   std::vector<int> layers{};             ///< a stage; empty: even, chunks round after round

@@ -35,7 +35,7 @@ TEST_CASE("constructs that are not simulated yet are named") {
   named("{" + one + "dispatch: round_robin}", "`dispatch`");
   named("{" + one + "rules: [{ops: head, recompute: none}]}", "a rule with `ops`");
   named("{" + one + "rules: [{devices: a.0, recompute: none}]}", "a rule with `devices`");
-  named("{devices: a.0, layout: [data: 4, context: 2]}", "`context` axis");
+  named("{devices: a.0, layout: [data: 4, context: 2], context_kind: ulysses}", "`context_kind: ulysses`");
   named("{devices: a.0, layout: [data: 4, variant: 2]}", "`variant` axis");
   named("{devices: a.0, layout: [data: [2, 1, 1, 1, 1, 1, 1, 1]]}", "unequal shares of an axis");
   named("{devices: a, pipeline: 2, data: 8, chunks: 2}", "several `chunks` in a stage but for schedule `interleaved`");

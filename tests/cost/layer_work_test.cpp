@@ -1,0 +1,80 @@
+// What a layer's pieces are made of.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+#include "sim/cost/kernel_time.hpp"
+#include "sim/cost/layer_work.hpp"
+#include "tests/cost/catalogue_fixture.hpp"
+
+using namespace trainyard;
+
+namespace {
+
+LayerCut cut_of(int tensor) {
+  LayerCut cut;
+  cut.tensor = tensor;
+  cut.sequences = 1;
+  cut.tokens = 4096;
+  return cut;
+}
+
+LayerWork decoder_work(const Workload& workload, const DeviceType& device, const LayerCut& cut) {
+  return layer_work(workload.modules[0].types[1], cut, device, workload.precision, workload.software);
+}
+
+Flops products(const std::vector<Piece>& pieces) {
+  Flops sum{};
+  for (const Piece& piece : pieces)
+    if (piece.kernel && piece.kernel->kind == OperatorClass::gemm) sum += piece.kernel->flops;
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("a layer's products do 6 FLOPs a parameter and token, two thirds of them backward") {
+  const Workload workload = fixture::workload("llama-2-7b", 4096, "megatron-core-2024", "bf16");
+  const Cluster cluster = fixture::one_node("H100-SXM5-80GB");
+  const LayerWork work = decoder_work(workload, cluster.type_of(DeviceId(0)), cut_of(1));
+  const double matrices = 4.0 * 4096 * 4096 + 3.0 * 4096 * 11008;
+  CHECK(products(work.forward).value == Approx(2 * matrices * 4096));
+  CHECK(products(work.backward).value == Approx(4 * matrices * 4096));
+}
+
+TEST_CASE("fp8 products run on the fp8 curve, with a cast of each operand before them") {
+  const Workload wide = fixture::workload("llama-2-7b", 4096, "megatron-core-2024", "bf16");
+  const Workload narrow = fixture::workload("llama-2-7b", 4096, "megatron-core-2024", "fp8");
+  const Cluster cluster = fixture::one_node("H100-SXM5-80GB");
+  const DeviceType& device = cluster.type_of(DeviceId(0));
+  const auto find = [&](const Workload& workload, const std::string& name) {
+    const std::vector<Piece> pieces = decoder_work(workload, device, cut_of(1)).forward;
+    const auto found = std::ranges::find(pieces, name, &Piece::name);
+    return found == pieces.end() ? Kernel{} : *found->kernel;
+  };
+  CHECK(narrow.precision == DataType::bf16);
+  CHECK(narrow.compute_type() == DataType::fp8);
+  CHECK(find(narrow, "qkv").alone == gemm_time(device, DataType::fp8, find(narrow, "qkv").shape));
+  CHECK(find(narrow, "qkv").alone < find(wide, "qkv").alone);
+  CHECK(find(wide, "qkv cast").alone == Seconds(0));
+  // 0.45 of 4 bytes an element of the input, 4,096 x 4,096.
+  CHECK(find(narrow, "qkv cast").bytes.value == Approx(0.45 * 4 * 4096 * 4096));
+  CHECK(find(narrow, "attention").alone == find(wide, "attention").alone);
+}
+
+TEST_CASE("a tensor axis adds two all-reduces forward and two backward, or gathers and scatters with sequence parallelism") {
+  const Workload workload = fixture::workload("llama-2-7b", 4096, "megatron-2021", "bf16");
+  const Cluster cluster = fixture::one_node("A100-SXM4-80GB");
+  const auto count = [&](const std::vector<Piece>& pieces, CollectiveKind kind) {
+    return std::ranges::count_if(pieces, [&](const Piece& piece) { return piece.collective && piece.collective->kind == kind; });
+  };
+  LayerCut cut = cut_of(8);
+  LayerWork work = decoder_work(workload, cluster.type_of(DeviceId(0)), cut);
+  CHECK(count(work.forward, CollectiveKind::all_reduce) == 2);
+  CHECK(count(work.backward, CollectiveKind::all_reduce) == 2);
+  cut.sequence_parallel = true;
+  work = decoder_work(workload, cluster.type_of(DeviceId(0)), cut);
+  CHECK(count(work.forward, CollectiveKind::all_gather) == 2);
+  CHECK(count(work.forward, CollectiveKind::reduce_scatter) == 2);
+  CHECK(count(work.backward, CollectiveKind::all_gather) == 4);  // two gather the inputs again for the weight gradients
+  CHECK(count(work.backward, CollectiveKind::reduce_scatter) == 2);
+}
