@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "sim/lowering/step_report.hpp"
@@ -13,6 +14,8 @@ namespace {
 /// Steps that are unrolled until the last two are equal; what does not repeat within the last number is given as a mean.
 constexpr std::array kUnrolledSteps{2, 4, 8, 16};
 constexpr int kMeanOverSteps = 8;
+/// Tasks that are simulated at most in search of a period; a larger graph is given as the mean of what was simulated.
+constexpr std::size_t kMostTasks = 400'000;
 
 /// A Plan on its way to a report.
 struct Attempt {
@@ -20,6 +23,11 @@ struct Attempt {
   std::string failure;                   ///< "": still going or done
   std::optional<SimulatedStep> done;
 };
+
+/// Whether unrolling further is beyond the last number or the bound on tasks.
+bool is_last_try(int steps, std::size_t step_tasks) {
+  return steps == kUnrolledSteps.back() || 2 * std::size_t(steps) * step_tasks > kMostTasks;
+}
 
 std::string joined(const std::vector<std::string>& lines) { return fmt::format("{}", fmt::join(lines, "; ")); }
 
@@ -66,11 +74,12 @@ std::vector<SimulatedStep> StepSimulator::run(std::span<const Plan> plans, bool 
       Timeline& timeline = std::get<Timeline>(results[r]);
       const StepTimes times = step_times(attempt.lowered.graph, timeline);
       const std::optional<StepWindow> period = times.period();
-      if (!period && steps != kUnrolledSteps.back()) continue;
-      StepReport report = report_step(attempt.lowered, requests[r].graph, timeline, period ? *period : times.last(kMeanOverSteps),
+      if (!period && !is_last_try(steps, attempt.lowered.graph.tasks.size())) continue;
+      const int mean_over = std::min(kMeanOverSteps, steps - 1);
+      StepReport report = report_step(attempt.lowered, requests[r].graph, timeline, period ? *period : times.last(mean_over),
                                       workload_, cluster_);
       if (!period)
-        report.extrapolated.push_back(fmt::format("the step does not repeat within {} steps: mean of the last {}", steps, kMeanOverSteps));
+        report.extrapolated.push_back(fmt::format("the step does not repeat within {} steps: mean of the last {}", steps, mean_over));
       attempt.done = SimulatedStep{std::move(report), std::nullopt};
       if (keep_trace) attempt.done->trace = StepTrace{std::move(requests[r].graph), std::move(timeline)};
     }

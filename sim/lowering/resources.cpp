@@ -8,6 +8,8 @@
 namespace trainyard {
 namespace {
 
+/// Share of a pass's tensor traffic below which a message does not count beside it.
+constexpr double kSmallMessage = 0.05;
 constexpr std::array kCommonNames{"compute", "tensor", "context", "data"};
 constexpr std::array kTransferNames{"forward send", "forward receive", "backward send", "backward receive"};
 static_assert(kCommonNames.size() == kCommonStreams && kTransferNames.size() == kTransferStreams);
@@ -26,6 +28,7 @@ class ResourceMaker {
   Resources make() {
     for (const StageRole& role : placement_.roles) resources_.chunks = std::max(resources_.chunks, int(role.chunks.size()));
     add_processors();
+    find_cell_links();
     count_uses();
     add_channels();
     for (int c = 0; c < symmetry_.communicators.classes(); ++c) add_communicator(c);
@@ -57,6 +60,30 @@ class ResourceMaker {
             {processor, resources_.chunks == 1 ? name : name + " " + std::to_string(chunk), Discipline::program_order});
   }
 
+  void find_cell_links() {
+    cell_links_.resize(placement_.cells.size());
+    for (const Communicator& group : traffic_.all)
+      if (is_cell_group(group.kind))
+        for (const auto& use : group.links) cell_links_[group.cells[0]].insert(use.first);
+  }
+
+  /// A message that is small beside the tensor collectives of the operation that sends it is not let meet them on their own links,
+  /// or every collective of every layer would have to be simulated as a flow for it. What it could delay is at most its own time.
+  bool is_too_small_to_meet(const Communicator& group, LinkId link) const {
+    if (!is_transfer(group.kind) || !overlap_pipeline_) return false;
+    return std::ranges::any_of(group.cells, [&](int cell) { return cell_links_[cell].contains(link) && message_share(cell) <= kSmallMessage; });
+  }
+
+  /// Bytes of a message over those of a pass's tensor collectives through a port: 1/t of the activations (all of them if they are not
+  /// sliced) against four times (t-1)/t of them for each layer of the smallest chunk.
+  double message_share(int cell) const {
+    const StageRole& role = placement_.role(cell);
+    std::size_t layers = role.layers.size();
+    for (const auto& chunk : role.chunks) layers = std::min(layers, chunk.size());
+    const double t = role.cut.tensor, message = role.cut.sequence_parallel ? 1 / t : 1.0;
+    return t == 1 ? 1.0 : message / (4.0 * double(layers) * (t - 1) / t);
+  }
+
   /// For each link class: how often each communicator class crosses its first link, and which communicators use it.
   void count_uses() {
     uses_.resize(symmetry_.links.classes());
@@ -64,7 +91,7 @@ class ResourceMaker {
     for (std::size_t c = 0; c < traffic_.all.size(); ++c)
       for (const auto& [link, times] : traffic_.all[c].links) {
         const int link_class = symmetry_.links.class_of[index(link)];
-        if (symmetry_.links.first[link_class] != int(index(link))) continue;
+        if (symmetry_.links.first[link_class] != int(index(link)) || is_too_small_to_meet(traffic_.all[c], link)) continue;
         uses_[link_class][symmetry_.communicators.class_of[c]] += times;
         users_[link_class].push_back(int(c));
       }
@@ -102,11 +129,12 @@ class ResourceMaker {
     for (const auto& [link, times] : group.links) {
       const int link_class = symmetry_.links.class_of[index(link)];
       const BytesPerSecond capacity = cluster_.links[index(link)].bandwidth;
-      const int together = uses_[link_class].at(c);
-      by_class[link_class] = together;
+      const bool meets_nobody = is_too_small_to_meet(group, link);
+      const int together = meets_nobody ? times : uses_[link_class].at(c);
+      if (!meets_nobody) by_class[link_class] = together;
       lower(made.lone_rate, capacity / double(times));
       lower(made.ring_rate, capacity / double(together));
-      if (channel_of_[link_class] < 0) lower(path.limit, capacity / double(together));
+      if (meets_nobody || channel_of_[link_class] < 0) lower(path.limit, capacity / double(together));
     }
     for (const auto& [link_class, together] : by_class)
       if (channel_of_[link_class] >= 0) path.channels.emplace_back(id_at<ChannelId>(channel_of_[link_class]), together);
@@ -187,6 +215,7 @@ class ResourceMaker {
   Resources resources_;
   std::vector<std::map<int, int>> uses_;   ///< [link class]: communicator class -> crossings of its first link
   std::vector<std::vector<int>> users_;    ///< [link class]: communicators on its first link
+  std::vector<std::set<LinkId>> cell_links_;  ///< [cell]: links of its tensor and context groups
   std::vector<int> channel_of_;            ///< [link class]; -1: nobody shares it
 };
 
