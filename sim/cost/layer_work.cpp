@@ -186,7 +186,7 @@ class LayerWriter {
 
 bool is_recomputed(const Operator& op, RecomputeKind recompute, bool decoder) {
   if (!decoder) return false;
-  return recompute == RecomputeKind::full || (recompute == RecomputeKind::selective && op.core_attention);
+  return recompute == RecomputeKind::full || recompute == RecomputeKind::every || (recompute == RecomputeKind::selective && op.core_attention);
 }
 
 }  // namespace
@@ -211,7 +211,7 @@ LayerWork layer_work(const LayerType& layer, const LayerCut& cut, const DeviceTy
   for (const Operator& op : layer.operators) {
     writer.forward(op, TaskKind::forward, work.forward);
     if (!is_recomputed(op, cut.recompute, decoder)) continue;
-    writer.forward(op, TaskKind::recompute, work.backward);
+    writer.forward(op, TaskKind::recompute, work.recompute);
     work.recomputed += op.forward_flops.of(cut.tokens) * (cut.sequences * writer.share(op.cut));
   }
   for (auto op = layer.operators.rbegin(); op != layer.operators.rend(); ++op) writer.backward(*op, work.backward);

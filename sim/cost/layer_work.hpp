@@ -43,7 +43,8 @@ struct Piece {
 
 struct LayerWork {
   std::vector<Piece> forward;
-  std::vector<Piece> backward;           ///< recomputed pieces first
+  std::vector<Piece> recompute;          ///< what is done again for the backward pass
+  std::vector<Piece> backward;
   Flops recomputed{};                    ///< by model convention (attention in full), this device
 };
 

@@ -47,10 +47,11 @@ LayerActivations activations_of(const LayerType& layer, const LayerCut& cut, con
 }
 
 /// Q, K and V are kept by selective recompute, which drops only what lies between them and the output of the attention.
-Bytes kept_by(const LayerActivations& layer, const LayerType& type, const LayerCut& cut, Bytes layer_input) {
+Bytes kept_by(const LayerActivations& layer, const LayerType& type, RecomputeKind recompute, Bytes layer_input) {
   if (!has_attention(type)) return layer.all;
-  switch (cut.recompute) {
-    case RecomputeKind::full: return layer_input;
+  switch (recompute) {
+    case RecomputeKind::full:
+    case RecomputeKind::every: return layer_input;
     case RecomputeKind::selective: return layer.all - layer.core_attention;
     default: return layer.all;
   }
@@ -110,23 +111,59 @@ StaticMemory static_memory(const Module& module, std::span<const LayerId> layers
   return held;
 }
 
-ActivationMemory activation_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut,
-                                   const DeviceType& device, const Workload& workload) {
+std::vector<RecomputeBlock> recompute_blocks(const Module& module, std::span<const LayerId> layers, std::span<const Recompute> recompute) {
+  const auto in_blocks = [&](std::size_t i) {
+    return recompute[i].kind == RecomputeKind::every && has_attention(module.types[index(module.layers[index(layers[i])].type)]);
+  };
+  std::vector<RecomputeBlock> blocks;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const bool joins = i > 0 && in_blocks(i) && in_blocks(i - 1) && recompute[i] == recompute[i - 1] &&
+                       i - blocks.back().from < std::size_t(recompute[i].every);
+    if (!joins) blocks.push_back({i, i});
+    blocks.back().to = i + 1;
+  }
+  return blocks;
+}
+
+std::vector<LayerMemory> layer_memory(const Module& module, std::span<const LayerId> layers, std::span<const Recompute> recompute,
+                                      const LayerCut& cut, const DeviceType& device, const Workload& workload) {
   const Bytes layer_input = element_size(workload.precision) *
                             (cut.sequences * cut.tokens * module.hidden * remaining_share(TensorCut::sequence, cut));
+  std::vector<LayerMemory> memory;
+  for (const RecomputeBlock& block : recompute_blocks(module, layers, recompute))
+    for (std::size_t i = block.from; i < block.to; ++i) {
+      const LayerType& type = module.types[index(module.layers[index(layers[i])].type)];
+      const LayerActivations layer = activations_of(type, cut, device, workload.software);
+      LayerMemory held;
+      held.kept = i == block.from ? kept_by(layer, type, recompute[i].kind, layer_input) : Bytes(0);
+      held.rebuilt = layer.all - held.kept;
+      held.logits = layer.logits;
+      if (has_attention(type)) held.transient = backward_transient(type, cut, workload.precision, module.hidden);
+      memory.push_back(held);
+    }
+  return memory;
+}
+
+ActivationMemory activation_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut,
+                                   const DeviceType& device, const Workload& workload, std::span<const Recompute> recompute) {
+  const std::vector<Recompute> same(layers.size(), Recompute{cut.recompute, 1});
+  const std::span<const Recompute> each = recompute.empty() ? std::span<const Recompute>(same) : recompute;
+  const std::vector<LayerMemory> held = layer_memory(module, layers, each, cut, device, workload);
   ActivationMemory memory;
-  Bytes rebuilt{}, transient{}, logits{};
-  for (const LayerId id : layers) {
-    const LayerType& type = module.types[index(module.layers[index(id)].type)];
-    const LayerActivations layer = activations_of(type, cut, device, workload.software);
-    const Bytes kept = kept_by(layer, type, cut, layer_input);
-    memory.kept += kept;
+  Bytes built{}, rebuilt{}, transient{}, logits{};
+  for (const LayerMemory& layer : held) {
+    memory.kept += layer.kept;
     logits += layer.logits;
-    rebuilt = std::max(rebuilt, layer.all - kept);
-    if (has_attention(type)) transient = std::max(transient, backward_transient(type, cut, workload.precision, module.hidden));
+    built = std::max(built, layer.rebuilt);
+    transient = std::max(transient, layer.transient);
+  }
+  for (const RecomputeBlock& block : recompute_blocks(module, layers, each)) {
+    Bytes together{};
+    for (std::size_t i = block.from; i < block.to; ++i) together += held[i].rebuilt;
+    rebuilt = std::max(rebuilt, together);
   }
   // A layer's forward builds its whole set before a checkpoint drops it; the logits are gone when the first decoder's backward starts.
-  memory.forward_peak = memory.kept + rebuilt;
+  memory.forward_peak = memory.kept + built;
   memory.backward_peak = std::max(Bytes(0), rebuilt + transient - logits);
   return memory;
 }

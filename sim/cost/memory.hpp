@@ -33,11 +33,33 @@ struct ActivationMemory {
   Bytes backward_peak{};  ///< most held inside the backward pass, above what is held before it starts
 };
 
+/// Neighbouring layers [from, to) whose activations are rebuilt together before their backward passes.
+struct RecomputeBlock {
+  std::size_t from = 0, to = 0;
+};
+/// `every: n` cuts runs of layers with attention into blocks of n, from the first; every other layer is a block of its own.
+/// `recompute`: one a layer.
+[[nodiscard]] std::vector<RecomputeBlock> recompute_blocks(const Module& module, std::span<const LayerId> layers,
+                                                           std::span<const Recompute> recompute);
+
+/// What one layer of a chunk holds for one micro-batch.
+struct LayerMemory {
+  Bytes kept{};       ///< from the forward to the backward pass
+  Bytes rebuilt{};    ///< what was dropped and stands again while its block's backward passes run
+  Bytes transient{};  ///< inside its backward pass
+  Bytes logits{};     ///< part of `kept`
+};
+[[nodiscard]] std::vector<LayerMemory> layer_memory(const Module& module, std::span<const LayerId> layers,
+                                                    std::span<const Recompute> recompute, const LayerCut& cut,
+                                                    const DeviceType& device, const Workload& workload);
+
 /// Sum of the operators' saved tensors; with full recompute 2 s b h a layer and the full set of one layer while its backward
-/// runs; backward transients of the MLP and of sequence parallelism; logits. Source: memory.md §2.3-2.8; Korthikanti et al.,
-/// arXiv 2205.05198, eq. 1-6.
+/// runs; with `every: n` 2 s b h a block and the full sets of one block; backward transients of the MLP and of sequence parallelism;
+/// logits. Source: memory.md §2.3-2.8; Korthikanti et al., arXiv 2205.05198, eq. 1-6; Chen et al., arXiv 1604.06174 §3 (blocks).
+/// `recompute`: one a layer; empty: as `cut` says.
 [[nodiscard]] ActivationMemory activation_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut,
-                                                 const DeviceType& device, const Workload& workload);
+                                                 const DeviceType& device, const Workload& workload,
+                                                 std::span<const Recompute> recompute = {});
 
 /// What the device cannot give to tensors at this peak: fragmentation of the caching allocator (3 % of the allocated bytes with a
 /// tensor axis, 6.5 % without) and the type's reserve. Source: memory.md §2.10.

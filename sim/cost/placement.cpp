@@ -45,6 +45,7 @@ StageRole make_role(const Part& part, int pipeline, int position, const Workload
   role.cut.tensor = axis_size(*settings.layout, AxisKind::tensor);
   role.cut.sequence_parallel = *settings.sequence_parallel && role.cut.tensor > 1;
   role.cut.recompute = settings.recompute->kind;
+  for (const LayerId layer : role.layers) role.recompute.push_back(*settings_of(stage, layer, workload).recompute);
   role.cut.tokens = workload.data.sequence_length;
   role.cut.context = axis_size(*settings.layout, AxisKind::context);
   role.cut.context_kind = *settings.context_kind;
@@ -90,6 +91,25 @@ std::optional<Visit> neighbour(const Placement& placement, const StageRole& role
 }
 
 }  // namespace
+
+LayerCut StageRole::cut_of(std::size_t i) const {
+  LayerCut own = cut;
+  if (!recompute.empty()) own.recompute = recompute[i].kind;
+  return own;
+}
+
+std::size_t StageRole::first_of(int chunk) const {
+  std::size_t first = 0;
+  for (int c = 0; c < chunk; ++c) first += chunks[c].size();
+  return first;
+}
+
+std::vector<Recompute> StageRole::recompute_of(int chunk) const {
+  std::vector<Recompute> own;
+  for (std::size_t i = 0; i < chunks[chunk].size(); ++i)
+    own.push_back(recompute.empty() ? Recompute{cut.recompute, 1} : recompute[first_of(chunk) + i]);
+  return own;
+}
 
 std::optional<Visit> Placement::before(const StageRole& role, int chunk) const { return neighbour(*this, role, chunk, -1); }
 std::optional<Visit> Placement::after(const StageRole& role, int chunk) const { return neighbour(*this, role, chunk, 1); }

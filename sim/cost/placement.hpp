@@ -28,7 +28,14 @@ struct StageRole {
   bool regather = true;                            ///< gather sharded weights again for the backward pass
   std::vector<std::vector<LayerId>> chunks;        ///< one a visit of a micro-batch, in order of the forward pass
   std::vector<LayerId> layers;                     ///< of all chunks, in that order
+  std::vector<Recompute> recompute;                ///< [layer]; empty: as `cut` says
   LayerCut cut;
+  /// How the stage's layer number `i` is cut.
+  [[nodiscard]] LayerCut cut_of(std::size_t i) const;
+  /// Position of a chunk's first layer in `layers`.
+  [[nodiscard]] std::size_t first_of(int chunk) const;
+  /// `recompute` of a chunk's layers.
+  [[nodiscard]] std::vector<Recompute> recompute_of(int chunk) const;
 };
 
 /// One visit of a micro-batch: a stage and one of its chunks.

@@ -19,14 +19,25 @@ Bytes activation_bytes(const StageRole& role, const Module& module, const Worklo
 /// 15 pieces forward and 21 backward (fit of vTrain's runs on 1 to 4 nodes of A100, small hidden sizes).
 constexpr Seconds kHostForward(1.0e-3 / 15), kHostBackward(1.1e-3 / 21);
 
-/// The host runs ahead within a layer, so the layer takes the longer of its two times: what the host needs beyond the device's.
-void wait_for_host(std::vector<TimedPiece>& pieces, TaskKind kind) {
+struct HostTime {
   Seconds device{}, host{};
+};
+
+HostTime host_time(const std::vector<TimedPiece>& pieces) {
+  HostTime time;
   for (const TimedPiece& piece : pieces) {
-    device += piece.alone();
+    time.device += piece.alone();
     const bool backward = piece.kind == TaskKind::backward || piece.kind == TaskKind::weight_gradient;
-    host += backward ? kHostBackward : kHostForward;
+    time.host += backward ? kHostBackward : kHostForward;
   }
+  return time;
+}
+
+/// The host runs ahead within a layer, so the layer takes the longer of its two times: what the host needs beyond the device's.
+/// `before` runs in the same go.
+void wait_for_host(const std::vector<TimedPiece>& before, std::vector<TimedPiece>& pieces, TaskKind kind) {
+  const HostTime first = host_time(before), second = host_time(pieces);
+  const Seconds device = first.device + second.device, host = first.host + second.host;
   if (host > device) pieces.push_back({kind, "host", {OperatorClass::host, {}, {}, {}, host - device}, std::nullopt, LayerGroup::tensor, {}});
 }
 
@@ -84,12 +95,13 @@ void keep_slower(std::vector<Piece>& slowest, const std::vector<Piece>& other) {
     if (other[i].kernel && other[i].kernel->alone > slowest[i].kernel->alone) slowest[i].kernel = other[i].kernel;
 }
 
-LayerWork slowest_work(const LayerType& layer, const StageRole& role, const std::vector<DeviceTypeId>& types, const Cluster& cluster,
+LayerWork slowest_work(const LayerType& layer, const LayerCut& cut, const std::vector<DeviceTypeId>& types, const Cluster& cluster,
                        const Workload& workload) {
-  LayerWork work = layer_work(layer, role.cut, cluster.device_types[index(types.front())], workload.precision, workload.software);
+  LayerWork work = layer_work(layer, cut, cluster.device_types[index(types.front())], workload.precision, workload.software);
   for (std::size_t i = 1; i < types.size(); ++i) {
-    const LayerWork other = layer_work(layer, role.cut, cluster.device_types[index(types[i])], workload.precision, workload.software);
+    const LayerWork other = layer_work(layer, cut, cluster.device_types[index(types[i])], workload.precision, workload.software);
     keep_slower(work.forward, other.forward);
+    keep_slower(work.recompute, other.recompute);
     keep_slower(work.backward, other.backward);
   }
   return work;
@@ -109,24 +121,27 @@ StageWork stage_work(const Cell& cell, const StageRole& role, const Module& modu
                      const CellGroups& groups) {
   const std::vector<DeviceTypeId> types = distinct_types(cell, cluster);
   const PieceTimer timer(groups);
-  std::map<LayerTypeId, LayerPieces> known;
-  std::map<LayerTypeId, Flops> recomputed;
+  std::map<std::pair<LayerTypeId, RecomputeKind>, LayerPieces> known;
+  std::map<std::pair<LayerTypeId, RecomputeKind>, Flops> recomputed;
   StageWork work;
-  for (const LayerId id : role.layers) {
-    const LayerTypeId type = module.layers[index(id)].type;
-    if (!known.contains(type)) {
-      const LayerWork layer = slowest_work(module.types[index(type)], role, types, cluster, workload);
-      for (const Piece& piece : layer.forward) known[type].forward.push_back(timer.timed(piece));
-      for (const Piece& piece : layer.backward) known[type].backward.push_back(timer.timed(piece));
+  for (std::size_t i = 0; i < role.layers.size(); ++i) {
+    const LayerCut cut = role.cut_of(i);
+    const std::pair kind(module.layers[index(role.layers[i])].type, cut.recompute);
+    if (!known.contains(kind)) {
+      const LayerWork layer = slowest_work(module.types[index(kind.first)], cut, types, cluster, workload);
+      LayerPieces& pieces = known[kind];
+      for (const Piece& piece : layer.forward) pieces.forward.push_back(timer.timed(piece));
+      for (const Piece& piece : layer.recompute) pieces.recompute.push_back(timer.timed(piece));
+      for (const Piece& piece : layer.backward) pieces.backward.push_back(timer.timed(piece));
       if (workload.software.eager_host && !workload.software.cuda_graphs) {
-        wait_for_host(known[type].forward, TaskKind::forward);
-        wait_for_host(known[type].backward, TaskKind::backward);
+        wait_for_host({}, pieces.forward, TaskKind::forward);
+        wait_for_host(pieces.recompute, pieces.backward, TaskKind::backward);
       }
-      recomputed[type] = layer.recomputed * double(cell.members.size());
+      recomputed[kind] = layer.recomputed * double(cell.members.size());
     }
-    work.layers.push_back(known[type]);
-    work.layers.back().layer = id;
-    work.recomputed += recomputed[type];
+    work.layers.push_back(known[kind]);
+    work.layers.back().layer = role.layers[i];
+    work.recomputed += recomputed[kind];
   }
   if (scatters(role, workload)) work.receive.push_back(timer.gather(activation_bytes(role, module, workload)));
   return work;

@@ -24,7 +24,7 @@ struct TimedPiece {
 
 struct LayerPieces {
   LayerId layer{};
-  std::vector<TimedPiece> forward, backward;
+  std::vector<TimedPiece> forward, recompute, backward;   ///< recompute: what the backward pass does again first
 };
 
 struct StageWork {

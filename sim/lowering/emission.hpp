@@ -25,7 +25,8 @@ struct CellTasks {
   struct Pass {
     TaskSpan tasks{};
     TaskId after{}, before{};
-    std::vector<TaskSpan> layers{};                     ///< one a layer of the chunk, if its weights are gathered layer by layer
+    std::vector<TaskSpan> layers{};                     ///< one a layer of the chunk, if the cell is written layer by layer
+    std::vector<TaskSpan> rebuilt{};                    ///< the same for forward passes that a block's backward pass repeats
   };
   std::vector<std::vector<Pass>> forward, backward;     ///< [chunk][micro-batch]
   TaskId first{}, last{};                               ///< of all passes, in the stage's order

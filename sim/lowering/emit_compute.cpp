@@ -4,6 +4,7 @@
 #include "sim/cost/memory.hpp"
 #include "sim/lowering/chain_writer.hpp"
 #include "sim/lowering/emission.hpp"
+#include "sim/lowering/layer_visits.hpp"
 #include "sim/lowering/schedule.hpp"
 
 namespace trainyard {
@@ -42,6 +43,7 @@ class CellWriter {
       const ScheduledOperation& op = *at;
       beside_gradients_ = role_.shards > 1 || at < gathered || at >= reducing;
       layer_spans_.assign(role_.chunks[op.chunk].size(), TaskSpan{});
+      rebuilt_spans_ = layer_spans_;
       const TaskSpan span = write_operation(op);
       // An operation may end in a collective, which the compute stream does not order.
       if (tasks_.last != kNone) emission_.edge(tasks_.last, span.first);
@@ -49,7 +51,7 @@ class CellWriter {
       waiting = nullptr;
       if (op.kind != 'W') {
         CellTasks::Pass& pass = (op.kind == 'F' ? tasks_.forward : tasks_.backward)[op.chunk][op.micro_batch];
-        pass = {span, kNone, tasks_.last, std::move(layer_spans_)};
+        pass = {span, kNone, tasks_.last, std::move(layer_spans_), std::move(rebuilt_spans_)};
         waiting = &pass.after;
       }
       if (tasks_.first == kNone) tasks_.first = span.first;
@@ -128,11 +130,14 @@ class CellWriter {
     return std::ranges::find(cells, cell_) != cells.end();
   }
 
+  /// Whether every layer's pass is a chain of its own.
+  bool by_layer() const { return role_.shards > 1; }
+
   std::vector<Segment> segments(int chunk, bool by_bucket) const {
     const LayerSpan span = spans_[chunk];
     std::vector<Segment> own;
-    for (std::size_t i = span.from; i < span.to && role_.shards > 1; ++i) own.push_back({i, i + 1, -1});
-    if (role_.shards > 1) return own;
+    for (std::size_t i = span.from; i < span.to && by_layer(); ++i) own.push_back({i, i + 1, -1});
+    if (by_layer()) return own;
     if (!by_bucket) return {{span.from, span.to, -1}};
     for (const Segment& segment : bucket_segments_)
       if (segment.from >= span.from && segment.to <= span.to) own.push_back(segment);
@@ -146,9 +151,11 @@ class CellWriter {
       const DeviceId first = id_at<DeviceId>(emission_.symmetry.devices.first[c]);
       const DeviceId member = std::ranges::find(members, first) != members.end() ? first : members.front();
       activations_.emplace_back();
-      for (const auto& chunk : role_.chunks)
-        activations_.back().push_back(activation_memory(*emission_.placement.module, chunk, role_.cut,
-                                                        emission_.cluster.type_of(member), emission_.workload));
+      for (std::size_t chunk = 0; chunk < role_.chunks.size(); ++chunk) {
+        const std::vector<Recompute> recompute = role_.recompute_of(int(chunk));
+        activations_.back().push_back(activation_memory(*emission_.placement.module, role_.chunks[chunk], role_.cut,
+                                                        emission_.cluster.type_of(member), emission_.workload, recompute));
+      }
     }
     add_residents();
   }
@@ -206,14 +213,21 @@ class CellWriter {
     const bool by_bucket = !split && completes_gradients(op);
     TaskSpan whole{kNone, kNone};
     const std::vector<Segment> parts = segments(op.chunk, by_bucket);
-    for (auto segment = parts.rbegin(); segment != parts.rend(); ++segment) {
-      std::vector<TimedPiece> pieces;
-      if (segment->to == spans_[op.chunk].to && receives(op)) pieces = work_.receive;
-      for (std::size_t i = segment->to; i-- > segment->from;)
-        append(pieces, split ? input_gradients(work_.layers[i].backward) : work_.layers[i].backward);
-      const TaskSpan span = write_chain(pieces, label(TaskKind::backward, op), whole);
-      layer_spans_[segment->from - spans_[op.chunk].from] = span;
+    auto segment = parts.rbegin();
+    std::vector<TimedPiece> pieces;
+    if (receives(op)) pieces = work_.receive;
+    for (const LayerVisit& visit : layer_visits(*emission_.placement.module, role_, op)) {
+      const LayerPieces& layer = work_.layers[spans_[op.chunk].from + visit.position];
+      if (visit.rebuilds || visit.rebuilds_first) append(pieces, layer.recompute);
+      if (!visit.rebuilds) append(pieces, split ? input_gradients(layer.backward) : layer.backward);
+      const bool ends_segment = !visit.rebuilds && spans_[op.chunk].from + visit.position == segment->from;
+      if (!ends_segment && !(visit.rebuilds && by_layer())) continue;
+      const TaskSpan span = write_chain(pieces, label(visit.rebuilds ? TaskKind::recompute : TaskKind::backward, op), whole);
+      pieces.clear();
+      (visit.rebuilds ? rebuilt_spans_ : layer_spans_)[visit.position] = span;
+      if (visit.rebuilds) continue;
       if (by_bucket && segment->run >= 0) tasks_.last_backward[{segment->run, role_.layers[segment->from]}] = span;
+      ++segment;
     }
     remember(whole.first, op, [](const ActivationMemory& m) { return Memory{{}, MemoryClass::activations, Bytes(0), Bytes(0), m.backward_peak}; });
     if (!split) release(whole.last, op);
@@ -324,7 +338,7 @@ class CellWriter {
   StageWork work_;
   std::vector<Segment> bucket_segments_;
   std::vector<LayerSpan> spans_;               ///< [chunk]
-  std::vector<TaskSpan> layer_spans_;          ///< of the operation being written; meaningful where segments are layers
+  std::vector<TaskSpan> layer_spans_, rebuilt_spans_;  ///< of the operation being written; meaningful where segments are layers
   std::vector<std::vector<ActivationMemory>> activations_;  ///< [device][chunk]; devices as in devices_
 };
 

@@ -3,20 +3,13 @@
 
 #include "sim/cost/memory.hpp"
 #include "sim/lowering/emission.hpp"
-#include "sim/lowering/schedule.hpp"
+#include "sim/lowering/layer_visits.hpp"
 
 namespace trainyard {
 namespace {
 
 /// Layers whose gathered weights a device holds at once: the one in use and the one that is fetched ahead.
 constexpr std::size_t kGatheredLayers = 2;
-
-/// One pass of one micro-batch through one layer.
-struct LayerUse {
-  ScheduledOperation op;
-  std::size_t position = 0;              ///< of the layer in its chunk
-  LayerId layer{};
-};
 
 /// All traffic of one shard group, in the order in which its devices use the layers.
 class ShardWriter {
@@ -25,40 +18,31 @@ class ShardWriter {
       : emission_(emission),
         group_(group),
         role_(emission.placement.role(group.first->cells.front())),
-        cells_(cell_classes_of(emission, group)) {
-    for (const ScheduledOperation& op : stage_schedule(emission.placement.part->schedule, role_)) add_uses(op);
-  }
+        cells_(cell_classes_of(emission, group)),
+        uses_(layer_uses(emission, role_)) {}
 
   /// Tasks that reduce each layer's gradients for the last time.
   std::map<LayerId, TaskId> write() {
     for (std::size_t k = 0; k < uses_.size(); ++k) {
       if (k == 0) gather(k);
       if (k + 1 < uses_.size()) gather(k + 1);  // before the reduction, which waits for this use
-      if (uses_[k].op.kind == 'B') reduce(uses_[k]);
+      if (makes_gradients(uses_[k])) reduce(uses_[k]);
     }
     return std::move(last_);
   }
 
  private:
-  void add_uses(const ScheduledOperation& op) {
-    const std::vector<LayerId>& chunk = role_.chunks[op.chunk];
-    for (std::size_t i = 0; i < chunk.size(); ++i) {
-      const std::size_t at = op.kind == 'F' ? i : chunk.size() - 1 - i;
-      uses_.push_back({op, at, chunk[at]});
-    }
-  }
-
   double parameters(LayerId layer) const { return parameters_on_device(*emission_.placement.module, std::span(&layer, 1), role_.cut); }
 
-  TaskSpan tasks_of(const LayerUse& use, int cell_class) const {
-    const CellTasks& cell = emission_.cells[cell_class];
-    return (use.op.kind == 'F' ? cell.forward : cell.backward)[use.op.chunk][use.op.micro_batch].layers[use.position];
-  }
+  TaskSpan tasks_of(const LayerUse& use, int cell_class) const { return use.tasks(emission_.cells[cell_class]); }
+
+  /// Whether gradients are complete for this micro-batch at the end of a use.
+  static bool makes_gradients(const LayerUse& use) { return use.op.kind == 'B' && !use.visits.back().rebuilds; }
 
   void gather(std::size_t k) {
     const LayerUse& use = uses_[k];
     const Bytes bytes = element_size(emission_.workload.precision) * parameters(use.layer);
-    const bool frees = use.op.kind == 'B' || role_.regather;
+    const bool frees = role_.regather || makes_gradients(use);
     const bool fetches = use.op.kind == 'F' || role_.regather;
     if (fetches) {
       const TaskId task = add_data_exchange(emission_, group_, CollectiveKind::all_gather, bytes, "gather weights", use.layer);

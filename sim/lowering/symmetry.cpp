@@ -101,7 +101,8 @@ class SymmetryGraph {
     const StageRole& role = placement_.role(i);
     Label label;
     label << 3 << role.position << role.stages << role.micro_batches << role.in_flight << role.cut.context << int(role.cut.context_kind) << role.zero << role.shards << int(role.regather) << role.cut.tensor
-          << int(role.cut.sequence_parallel) << int(role.cut.recompute) << role.cut.sequences;
+          << int(role.cut.sequence_parallel) << role.cut.sequences;
+    for (const Recompute& recompute : role.recompute) label << int(recompute.kind) << recompute.every;
     for (const auto& chunk : role.chunks) {
       label << int(chunk.size());
       for (const LayerId layer : chunk) label << int(layer);

@@ -73,9 +73,6 @@ bool differs_inside_stage(const Question& q, Of of) {
 bool layout_differs_inside_stage(const Question& q) {
   return differs_inside_stage(q, [](const Settings& s) { return *s.layout; });
 }
-bool recompute_differs_inside_stage(const Question& q) {
-  return differs_inside_stage(q, [](const Settings& s) { return *s.recompute; });
-}
 bool zero_differs_inside_stage(const Question& q) {
   return differs_inside_stage(q, [](const Settings& s) { return *s.zero; });
 }
@@ -244,12 +241,6 @@ constexpr Construct kNotSimulated[] = {
     {"pipelines that cut a layer over tensor axes of different size", holders_cut_layers_differently},
     {"`zero: 2`", [](const Question& q) { return any_setting(q, [](const Settings& s) { return s.zero == 2; }); }},
     {"`zero` that differs inside a stage", zero_differs_inside_stage},
-    {"`recompute: {every: n}`",
-     [](const Question& q) {
-       return any_setting(q,
-                          [](const Settings& s) { return s.recompute && s.recompute->kind == RecomputeKind::every; });
-     }},
-    {"`recompute` that differs inside a stage", recompute_differs_inside_stage},
     {"`home` elsewhere than on the device", has_home_elsewhere},
     {"`update: layer` or `next_visit`",
      [](const Question& q) {

@@ -131,7 +131,7 @@ class Estimator {
     }
     for (const LayerPieces& layer : work.layers) {
       times.forward += total(layer.forward);
-      times.backward += total(layer.backward);
+      times.backward += total(layer.recompute) + total(layer.backward);
     }
     if (role.position + 1 < role.stages) times.transfer = 2.0 * transfer_time(cell);
     return times;
@@ -223,7 +223,7 @@ class Estimator {
     const DeviceType& type = cluster_.type_of(member);
     const int holders = role.zero == 3 ? role.shards : holders_of(role.layers.front());
     const StaticMemory held = static_memory(*placement_.module, role.layers, role.cut, workload_, holders, role.zero);
-    const ActivationMemory activations = activation_memory(*placement_.module, role.layers, role.cut, type, workload_);
+    const ActivationMemory activations = activation_memory(*placement_.module, role.layers, role.cut, type, workload_, role.recompute);
     MemoryReport memory{
         cluster_.devices[index(member)].name, Bytes(0), cluster_.devices[index(member)].memory, {}, Seconds(0)};
     const Bytes transient = std::max(activations.forward_peak - activations.kept, activations.backward_peak);

@@ -105,6 +105,7 @@ std::pair<double, double> times(const std::string& software, const std::string& 
   const StageWork work = stage_work(cell, role, workload.modules[0], cluster, workload, {});
   std::pair<double, double> sums;
   for (const TimedPiece& piece : work.layers[0].forward) sums.first += piece.alone().value;
+  for (const TimedPiece& piece : work.layers[0].recompute) sums.second += piece.alone().value;
   for (const TimedPiece& piece : work.layers[0].backward) sums.second += piece.alone().value;
   return sums;
 }

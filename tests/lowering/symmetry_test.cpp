@@ -32,6 +32,14 @@ void shard(Plan& plan, int data, int tensor, bool pairs) {
   }
 }
 
+/// Activations kept every few layers, whole or not at all, different from stage to stage.
+void recompute(Plan& plan, std::mt19937& random) {
+  for (Stage& stage : plan.phases[0].parts[0].stages) {
+    const int kind = pick(random, {0, 1, 2});
+    stage.rules[0].settings.recompute = kind == 0 ? Recompute{} : kind == 1 ? Recompute{RecomputeKind::full, 1} : Recompute{RecomputeKind::every, 2};
+  }
+}
+
 Case random_case(unsigned seed) {
   std::mt19937 random(seed);
   const int stages = pick(random, {1, 2, 3}), data = pick(random, {1, 2, 4}), tensor = pick(random, {1, 2});
@@ -62,6 +70,7 @@ Case random_case(unsigned seed) {
   made.plan = make_plan({.stages = stages, .data = data, .tensor = tensor, .micro_batches = micro_batches, .chunks = chunks, .context = context, .schedule = schedule},
                         made.cluster, made.workload);
   if (data > 1 && context == 1 && schedule != "zb_h1" && random() % 3 == 0) shard(made.plan, data, tensor, random() % 2);
+  if (random() % 2) recompute(made.plan, random);
   made.text = "seed " + std::to_string(seed) + " stages " + std::to_string(stages) + " data " + std::to_string(data) + " tensor " +
               std::to_string(tensor) + " gpus a node " + std::to_string(gpus);
   return made;

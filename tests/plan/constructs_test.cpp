@@ -17,8 +17,6 @@ TEST_CASE("constructs that are not simulated yet are named") {
   named("{" + one + "zero: 2}", "`zero: 2`");
   named("{devices: a.0, layout: [shard: 8], batch: 64, zero: 1}", "`shard` axis with `zero` below 3");
   named("{" + one + "zero: 3, order: zb_h1}", "`zero: 3` with schedule `zb_h1`");
-  named("{" + one + "recompute: {every: 4}}", "`recompute: {every: n}`");
-  named("{" + one + "rules: [{layers: 0-3, recompute: full}]}", "`recompute` that differs inside a stage");
   named("{" + one + "rules: [{layers: 0-3, zero: 1}], zero: 0}", "`zero` that differs inside a stage");
   named("{" + one + "home: {optimizer: host}}", "`home` elsewhere than on the device");
   named("{" + one + "update: layer}", "`update: layer` or `next_visit`");

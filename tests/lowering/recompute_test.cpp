@@ -1,0 +1,69 @@
+// Activations kept every n layers, and recompute that differs between the layers of a stage.
+#include <catch2/catch.hpp>
+
+#include "tests/lowering/run_plan.hpp"
+#include "tests/lowering/toy.hpp"
+
+using namespace trainyard;
+using namespace trainyard::toy;
+
+namespace {
+
+/// Six layers of one sample on one device: 1 ms forward, 2 ms backward, 100 MB of activations and 10 MB of input each.
+StepReport six_layers(const std::vector<Rule>& rules) {
+  const Cluster cluster = make_cluster({});
+  const Workload workload = make_workload({.layers = 6, .batch = 1, .output = 10_MB, .saved = 100_MB});
+  Plan plan = make_plan({}, cluster, workload);
+  std::vector<Rule>& own = plan.phases[0].parts[0].stages[0].rules;
+  own.insert(own.end(), rules.begin(), rules.end());
+  REQUIRE(plan.check(cluster, workload).empty());
+  return run_plan(plan, workload, cluster).report;
+}
+
+Rule recompute(std::vector<LayerId> layers, Recompute how) {
+  Rule rule;
+  rule.layers = std::move(layers);
+  rule.settings.recompute = how;
+  return rule;
+}
+
+Bytes activations(const StepReport& report) { return report.memory.at_peak[std::size_t(MemoryClass::activations)]; }
+
+}  // namespace
+
+TEST_CASE("a checkpoint every n layers costs one forward pass and holds the inputs of all blocks and one block whole") {
+  CHECK(near(six_layers({}).step_time, 18_ms));
+  CHECK(activations(six_layers({})) == 610_MB);  // six layers and the gradient of an input
+  const StepReport full = six_layers({recompute({}, {RecomputeKind::full, 1})});
+  CHECK(near(full.step_time, 24_ms));
+  CHECK(activations(full) == 160_MB);    // six inputs, one layer's other 90 MB, the gradient
+  const StepReport blocks = six_layers({recompute({}, {RecomputeKind::every, 3})});
+  CHECK(near(blocks.step_time, 24_ms));
+  CHECK(near(blocks.time.recompute, 6_ms));
+  CHECK(activations(blocks) == 320_MB);  // two inputs, 290 MB of a block, the gradient
+  CHECK(activations(six_layers({recompute({}, {RecomputeKind::every, 4})})) == 420_MB);  // blocks of four and two
+  CHECK(activations(six_layers({recompute({}, {RecomputeKind::every, 1})})) == activations(full));
+}
+
+TEST_CASE("recompute may differ between the layers of a stage") {
+  const StepReport report = six_layers({recompute({LayerId(0), LayerId(1)}, {RecomputeKind::full, 1})});
+  CHECK(near(report.step_time, 20_ms));
+  CHECK(near(report.time.recompute, 2_ms));
+  CHECK(activations(report) == 520_MB);  // two inputs, four layers, 90 MB of one layer again, the gradient
+}
+
+TEST_CASE("sharded weights are gathered for the rebuilt block and stay for the layer that turns round") {
+  const Cluster cluster = make_cluster({.nodes = 2});
+  const Workload workload = make_workload({.layers = 2, .batch = 2, .parameters = 5e6});
+  Plan plan = make_plan({.data = 2}, cluster, workload);
+  Settings& settings = plan.phases[0].parts[0].stages[0].rules[0].settings;
+  settings.layout = Layout{equal_axis(AxisKind::shard, 2)};
+  settings.zero = 3;
+  settings.recompute = Recompute{RecomputeKind::every, 2};
+  const Router router(cluster);
+  std::vector<int> gathered;
+  const Lowered lowered = lower(plan, workload, cluster, router, {});
+  for (const Task& task : lowered.graph.tasks)
+    if (task.label.detail == "gather weights") gathered.push_back(task.label.layer);
+  CHECK(gathered == std::vector{0, 1, 0, 1, 0});  // forward 0 1, again 0 1 with the backward pass of 1, backward 0
+}
