@@ -114,6 +114,16 @@ std::vector<Recompute> StageRole::recompute_of(int chunk) const {
 std::optional<Visit> Placement::before(const StageRole& role, int chunk) const { return neighbour(*this, role, chunk, -1); }
 std::optional<Visit> Placement::after(const StageRole& role, int chunk) const { return neighbour(*this, role, chunk, 1); }
 
+std::vector<Partner> Placement::partners(int cell, int role) const {
+  const int rank = cells[cell].data_rank, own = data_size[role_of[cell]], others = data_size[role];
+  std::vector<Partner> found;
+  for (int other = 0; other < others; ++other) {
+    const int common = std::min((rank + 1) * others, (other + 1) * own) - std::max(rank * others, other * own);
+    if (common > 0) found.push_back({first_cell[role] + other, double(common) / others});
+  }
+  return found;
+}
+
 int Placement::role_at(int pipeline, int position) const {
   for (std::size_t i = 0; i < roles.size(); ++i)
     if (roles[i].pipeline == pipeline && roles[i].position == position) return static_cast<int>(i);
@@ -126,8 +136,12 @@ Placement place(const Plan& plan, const Workload& workload) {
   placement.part = &plan.phases[0].parts[0];
   placement.module = &workload.modules[index(workload.passes[index(placement.part->pass)].module)];
   for (std::size_t p = 0; p < placement.part->pipelines.size(); ++p) {
-    for (std::size_t s = 0; s < placement.part->pipelines[p].stages.size(); ++s)
-      add_cells(placement, *placement.part, make_role(*placement.part, int(p), int(s), workload), workload);
+    for (std::size_t s = 0; s < placement.part->pipelines[p].stages.size(); ++s) {
+      StageRole role = make_role(*placement.part, int(p), int(s), workload);
+      // A stage cannot hold what the stage before it has not begun.
+      if (s > 0 && role.chunks.size() == 1) role.in_flight = std::min(role.in_flight, placement.roles.back().in_flight);
+      add_cells(placement, *placement.part, role, workload);
+    }
     placement.routes.push_back(route_of(placement, int(p)));
   }
   return placement;

@@ -43,6 +43,12 @@ struct Visit {
   int role = 0, chunk = 0;
 };
 
+/// A cell that holds samples of another, and which share of the other's.
+struct Partner {
+  int cell = 0;
+  double share = 1;
+};
+
 /// All cells of a Plan's training part.
 struct Placement {
   const Part* part = nullptr;
@@ -55,6 +61,8 @@ struct Placement {
   std::vector<std::vector<Visit>> routes;          ///< [pipeline]: visits in the order of the layers
   [[nodiscard]] const StageRole& role(int cell) const { return roles[role_of[cell]]; }
   [[nodiscard]] int role_at(int pipeline, int position) const;
+  /// The cells of a stage that hold samples of `cell`: equal runs of a micro-batch, one a data rank.
+  [[nodiscard]] std::vector<Partner> partners(int cell, int role) const;
   /// The visits before and after a chunk on its pipeline's route; nothing at the ends.
   [[nodiscard]] std::optional<Visit> before(const StageRole& role, int chunk) const;
   [[nodiscard]] std::optional<Visit> after(const StageRole& role, int chunk) const;

@@ -52,7 +52,7 @@ struct Emission {
   void edge(TaskId from, TaskId to, int distance = 0);
   [[nodiscard]] int cell_class(int cell) const { return symmetry.cells.class_of[cell]; }
   /// Slots on one stream of these device classes.
-  [[nodiscard]] std::vector<Slot> slots(const std::vector<int>& device_classes, DeviceStream stream, double share, int chunk = 0) const;
+  [[nodiscard]] std::vector<Slot> slots(const std::vector<int>& device_classes, DeviceStream stream, double share, int lane = 0) const;
 };
 
 /// Forward, backward and optimizer tasks of every cell class, with the memory they take.

@@ -351,9 +351,9 @@ TaskId Emission::add(Task task) {
 
 void Emission::edge(TaskId from, TaskId to, int distance) { lowered.graph.edges.push_back({from, to, distance}); }
 
-std::vector<Slot> Emission::slots(const std::vector<int>& device_classes, DeviceStream stream, double share, int chunk) const {
+std::vector<Slot> Emission::slots(const std::vector<int>& device_classes, DeviceStream stream, double share, int lane) const {
   std::vector<Slot> slots;
-  for (const int c : device_classes) slots.push_back({resources.stream(c, stream, chunk), share});
+  for (const int c : device_classes) slots.push_back({resources.stream(c, stream, lane), share});
   return slots;
 }
 

@@ -23,6 +23,15 @@ void note_extrapolated(const Cluster& cluster, const Software& software, Lowered
   }
 }
 
+/// A stage that runs more than one micro-batch ahead of the next would wait for itself if its sends returned only on arrival.
+bool runs_ahead(const Placement& placement) {
+  return std::ranges::any_of(placement.routes, [&](const std::vector<Visit>& route) {
+    return std::ranges::adjacent_find(route, [&](const Visit& here, const Visit& next) {
+             return placement.roles[here.role].in_flight > placement.roles[next.role].in_flight + 1;
+           }) != route.end();
+  });
+}
+
 }  // namespace
 
 Lowered lower(const Plan& plan, const Workload& workload, const Cluster& cluster, const Router& router, const LoweringOptions& options) {
@@ -33,7 +42,7 @@ Lowered lower(const Plan& plan, const Workload& workload, const Cluster& cluster
   for (std::size_t i = 0; i < cluster.devices.size(); ++i)
     if (symmetry.devices.class_of[i] >= 0) lowered.used.push_back(id_at<DeviceId>(i));
   note_extrapolated(cluster, workload.software, lowered);
-  const bool overlap_pipeline = workload.software.overlap_pipeline || overlaps_transfers(placement.part->schedule);
+  const bool overlap_pipeline = workload.software.overlap_pipeline || overlaps_transfers(placement.part->schedule) || runs_ahead(placement);
   const Resources resources = make_resources(cluster, placement, traffic, symmetry, overlap_pipeline, lowered);
   const std::vector<Bucket> buckets = make_buckets(placement, traffic, workload);
   Emission emission{cluster, workload, placement, traffic, symmetry, resources, buckets, options, overlap_pipeline, lowered, {}};

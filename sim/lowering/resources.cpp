@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace trainyard {
 namespace {
@@ -26,12 +27,13 @@ class ResourceMaker {
         lowered_(lowered) {}
 
   Resources make() {
-    for (const StageRole& role : placement_.roles) resources_.chunks = std::max(resources_.chunks, int(role.chunks.size()));
+    for (const StageRole& role : placement_.roles) chunks_ = std::max(chunks_, int(role.chunks.size()));
+    for (int c = 0; c < symmetry_.communicators.classes(); ++c) find_members(c);
     add_processors();
     find_cell_links();
     count_uses();
     add_channels();
-    for (int c = 0; c < symmetry_.communicators.classes(); ++c) add_communicator(c);
+    for (int c = 0; c < symmetry_.communicators.classes(); ++c) add_path(c);
     find_groups();
     for (int c = 0; c < symmetry_.cells.classes(); ++c) add_cell(c);
     return std::move(resources_);
@@ -54,10 +56,26 @@ class ResourceMaker {
 
   void add_streams(ProcessorId processor) {
     for (const char* name : kCommonNames) lowered_.graph.streams.push_back({processor, name, Discipline::program_order});
-    for (int chunk = 0; chunk < resources_.chunks; ++chunk)
+    for (int lane = 0; lane < resources_.lanes; ++lane)
       for (const std::string name : kTransferNames)
-        lowered_.graph.streams.push_back(
-            {processor, resources_.chunks == 1 ? name : name + " " + std::to_string(chunk), Discipline::program_order});
+        lowered_.graph.streams.push_back({processor, name + lane_name(lane), Discipline::program_order});
+  }
+
+  std::string lane_name(int lane) const {
+    const std::string chunk = chunks_ == 1 ? "" : " " + std::to_string(lane % chunks_);
+    return lane < chunks_ ? chunk : chunk + " peer " + std::to_string(lane / chunks_);
+  }
+
+  /// The first stream of these devices that is free for a chunk's messages: each class of communicators has its own.
+  int take_lane(const std::vector<int>& devices, DeviceStream stream, int chunk) {
+    const auto is_taken = [&](int lane) {
+      return std::ranges::any_of(devices, [&](int device) { return taken_lanes_.contains({device, stream, lane}); });
+    };
+    int lane = chunk;
+    while (is_taken(lane)) lane += chunks_;
+    for (const int device : devices) taken_lanes_.insert({device, stream, lane});
+    resources_.lanes = std::max(resources_.lanes, (lane / chunks_ + 1) * chunks_);
+    return lane;
   }
 
   void find_cell_links() {
@@ -108,19 +126,26 @@ class ResourceMaker {
     }
   }
 
-  void add_communicator(int c) {
+  void find_members(int c) {
     const Communicator& group = traffic_.all[symmetry_.communicators.first[c]];
     CommunicatorClass made;
     made.first = &group;
-    made.path = id_at<PathId>(lowered_.graph.paths.size());
-    lowered_.graph.paths.push_back(make_path(c, group, made));
     made.devices = device_classes(group.members.begin(), group.members.end());
-    if (group.kind == CommunicatorKind::forward_transfer || group.kind == CommunicatorKind::backward_transfer) {
+    if (is_transfer(group.kind)) {
+      const bool forward = group.kind == CommunicatorKind::forward_transfer;
       const auto middle = group.members.begin() + std::ptrdiff_t(placement_.cells[group.cells[0]].members.size());
       made.senders = device_classes(group.members.begin(), middle);
       made.receivers = device_classes(middle, group.members.end());
+      made.send_lane = take_lane(made.senders, forward ? DeviceStream::forward_send : DeviceStream::backward_send, group.from_chunk);
+      made.receive_lane = take_lane(made.receivers, forward ? DeviceStream::forward_receive : DeviceStream::backward_receive, group.to_chunk);
     }
     resources_.communicators.push_back(std::move(made));
+  }
+
+  void add_path(int c) {
+    CommunicatorClass& made = resources_.communicators[c];
+    made.path = id_at<PathId>(lowered_.graph.paths.size());
+    lowered_.graph.paths.push_back(make_path(c, *made.first, made));
   }
 
   Path make_path(int c, const Communicator& group, CommunicatorClass& made) const {
@@ -216,6 +241,8 @@ class ResourceMaker {
   std::vector<std::map<int, int>> uses_;   ///< [link class]: communicator class -> crossings of its first link
   std::vector<std::vector<int>> users_;    ///< [link class]: communicators on its first link
   std::vector<std::set<LinkId>> cell_links_;  ///< [cell]: links of its tensor and context groups
+  std::set<std::tuple<int, DeviceStream, int>> taken_lanes_;  ///< (device class, stream, lane)
+  int chunks_ = 1;                         ///< most of a stage
   std::vector<int> channel_of_;            ///< [link class]; -1: nobody shares it
 };
 

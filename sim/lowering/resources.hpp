@@ -9,7 +9,8 @@
 
 namespace trainyard {
 
-/// Streams that every simulated device has; the transfers' once for each chunk, since messages of different chunks pass each other.
+/// Streams that every simulated device has; the transfers' once a lane, since messages of different
+/// chunks and to different peers pass each other.
 enum class DeviceStream { compute, tensor, context, data, forward_send, forward_receive, backward_send, backward_receive };
 inline constexpr int kCommonStreams = 4, kTransferStreams = 4;
 
@@ -21,6 +22,7 @@ struct CommunicatorClass {
   BytesPerSecond lone_rate{};            ///< with only itself on the links
   std::vector<int> devices;              ///< classes of its members, ascending, each once
   std::vector<int> senders, receivers;   ///< transfers: classes of either side
+  int send_lane = 0, receive_lane = 0;   ///< transfers: streams of either side
 };
 
 /// Communicator classes of a cell's tensor and context groups.
@@ -35,10 +37,10 @@ struct Resources {
   std::vector<bool> groups_are_private;  ///< [cell class]: nobody else's traffic meets its collectives, except its own gradients
   std::vector<bool> groups_meet_gradients;   ///< [cell class]: gradients travel over links of its groups
   std::vector<std::vector<int>> cell_devices;    ///< [cell class]: classes of its members, ascending, each once
-  int chunks = 1;                        ///< most of a stage
-  [[nodiscard]] StreamId stream(int device_class, DeviceStream which, int chunk = 0) const {
-    const int of_device = device_class * (kCommonStreams + kTransferStreams * chunks);
-    return id_at<StreamId>(std::size_t(of_device + chunk * kTransferStreams + int(which)));
+  int lanes = 1;                         ///< most in one direction of a device
+  [[nodiscard]] StreamId stream(int device_class, DeviceStream which, int lane = 0) const {
+    const int of_device = device_class * (kCommonStreams + kTransferStreams * lanes);
+    return id_at<StreamId>(std::size_t(of_device + lane * kTransferStreams + int(which)));
   }
 };
 

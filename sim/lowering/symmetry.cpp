@@ -119,7 +119,7 @@ class SymmetryGraph {
   void add_communicator(int i) {
     const Communicator& group = traffic_.all[i];
     Label label;
-    label << 4 << int(group.kind) << group.pairs << group.from_chunk << group.to_chunk << group.rings << group.hops << group.hop_latency.value << int(group.transport)
+    label << 4 << int(group.kind) << group.pairs << group.share << group.from_chunk << group.to_chunk << group.rings << group.hops << group.hop_latency.value << int(group.transport)
           << int(group.members.size());
     if (group.run >= 0)
       for (const LayerId layer : traffic_.runs[group.run].layers) label << int(layer);

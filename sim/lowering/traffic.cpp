@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace trainyard {
 namespace {
@@ -65,14 +66,17 @@ void add_transfers(const Placement& placement, const Router& router, TrafficMap&
     for (std::size_t chunk = 0; chunk < placement.role(int(i)).chunks.size(); ++chunk) {
       const std::optional<Visit> after = placement.after(placement.role(int(i)), int(chunk));
       if (!after || after->role == placement.role_of[i]) continue;
-      const int next = placement.first_cell[after->role] + placement.cells[i].data_rank;
-      const Cell &here = placement.cells[i], &there = placement.cells[next];
-      Communicator forward = transfer(CommunicatorKind::forward_transfer, here, int(i), there, next, router);
-      Communicator backward = transfer(CommunicatorKind::backward_transfer, there, next, here, int(i), router);
-      forward.from_chunk = backward.to_chunk = int(chunk);
-      forward.to_chunk = backward.from_chunk = after->chunk;
-      traffic.all.push_back(std::move(forward));
-      traffic.all.push_back(std::move(backward));
+      for (const Partner& next : placement.partners(int(i), after->role)) {
+        const Cell &here = placement.cells[i], &there = placement.cells[next.cell];
+        Communicator forward = transfer(CommunicatorKind::forward_transfer, here, int(i), there, next.cell, router);
+        Communicator backward = transfer(CommunicatorKind::backward_transfer, there, next.cell, here, int(i), router);
+        forward.share = next.share;
+        backward.share = next.share * placement.data_size[after->role] / placement.data_size[placement.role_of[i]];
+        forward.from_chunk = backward.to_chunk = int(chunk);
+        forward.to_chunk = backward.from_chunk = after->chunk;
+        traffic.all.push_back(std::move(forward));
+        traffic.all.push_back(std::move(backward));
+      }
     }
 }
 
@@ -104,12 +108,25 @@ void add_gradient_groups(const Placement& placement, const Router& router, Traff
   }
 }
 
+/// Equal places of these cells; a member of a smaller cell takes several.
 void add_ranks(CommunicatorKind kind, const Placement& placement, const std::vector<int>& cells, const Router& router, TrafficMap& traffic) {
-  for (std::size_t rank = 0; rank < placement.cells[cells.front()].members.size(); ++rank) {
+  std::size_t ranks = 1;
+  for (const int cell : cells) ranks = std::max(ranks, placement.cells[cell].members.size());
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
     std::vector<DeviceId> members;
-    for (const int cell : cells) members.push_back(placement.cells[cell].members[rank]);
+    for (const int cell : cells) {
+      const auto& own = placement.cells[cell].members;
+      members.push_back(own[rank * own.size() / ranks]);
+    }
     traffic.all.push_back(ring_of(kind, std::move(members), cells, router));
   }
+}
+
+/// Data ranks of one of `groups` equal runs.
+std::vector<int> cells_of(const Placement& placement, int role, int group, int groups) {
+  std::vector<int> cells(placement.data_size[role] / groups);
+  std::iota(cells.begin(), cells.end(), placement.first_cell[role] + group * int(cells.size()));
+  return cells;
 }
 
 /// Neighbouring data ranks form a shard group; equal places in the groups are replicas of each other.
@@ -130,21 +147,22 @@ void add_shard_groups(const Placement& placement, const Router& router, TrafficM
   }
 }
 
-/// First and last stage of a pipeline each hold a shared table and add their gradients up, rank by rank.
+/// First and last stage of a pipeline each hold a shared table and add their gradients up, rank by rank; where one has more replicas
+/// than the other, as many as share samples.
 void add_tied_tables(const Placement& placement, const Router& router, TrafficMap& traffic) {
   const Module& module = *placement.module;
   const bool tied = std::ranges::any_of(module.layers, [](const Layer& layer) { return !layer.tied_to.empty(); });
   if (!tied) return;
-  for (std::size_t i = 0; i < placement.cells.size(); ++i) {
-    const StageRole& role = placement.role(int(i));
+  for (std::size_t r = 0; r < placement.roles.size(); ++r) {
+    const StageRole& role = placement.roles[r];
     if (role.position != 0 || role.stages == 1) continue;
-    const int last = placement.first_cell[placement.role_at(role.pipeline, role.stages - 1)] + placement.cells[i].data_rank;
-    const auto &first_members = placement.cells[i].members, &last_members = placement.cells[last].members;
-    const std::size_t ranks = std::max(first_members.size(), last_members.size());
-    for (std::size_t rank = 0; rank < ranks; ++rank)
-      traffic.all.push_back(ring_of(CommunicatorKind::tied_embedding,
-                                    {first_members[rank * first_members.size() / ranks], last_members[rank * last_members.size() / ranks]},
-                                    {int(i), last}, router));
+    const int last = placement.role_at(role.pipeline, role.stages - 1);
+    const int groups = std::gcd(placement.data_size[r], placement.data_size[last]);
+    for (int g = 0; g < groups; ++g) {
+      std::vector<int> cells = cells_of(placement, int(r), g, groups);
+      for (const int cell : cells_of(placement, last, g, groups)) cells.push_back(cell);
+      add_ranks(CommunicatorKind::tied_embedding, placement, cells, router, traffic);
+    }
   }
 }
 

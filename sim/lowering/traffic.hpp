@@ -27,6 +27,7 @@ struct Communicator {
   std::vector<int> cells;                ///< cells concerned; transfers: sender, receiver
   int run = -1;                          ///< gradients: index of its LayerRun
   int pairs = 1;                         ///< transfers: device pairs that send at once
+  double share = 1;                      ///< transfers: of the sender's samples
   int from_chunk = 0, to_chunk = 0;      ///< transfers: chunks of the sender and the receiver
   std::vector<std::pair<LinkId, int>> links;
   int rings = 1, hops = 2;
@@ -41,7 +42,8 @@ struct TrafficMap {
   std::vector<Communicator> all;
 };
 
-/// Tensor and context groups (size above 1), transfers between neighbouring visits in both directions, gradient groups (one a layer run
+/// Tensor and context groups (size above 1), transfers between neighbouring visits in both directions (a cell exchanges
+/// with every cell that holds samples of its own), gradient groups (one a layer run
 /// and tensor rank, above one holder; with zero 3 instead one a stage among its shards and one among the replicas of each), and the reduction of a table that first and last stage share.
 [[nodiscard]] TrafficMap traffic_of(const Placement& placement, const Router& router);
 

@@ -93,7 +93,6 @@ bool size_differs_in_pipeline(const Question& q, AxisKind kind) {
   });
 }
 
-bool data_size_differs_in_pipeline(const Question& q) { return size_differs_in_pipeline(q, AxisKind::data); }
 bool context_size_differs_in_pipeline(const Question& q) { return size_differs_in_pipeline(q, AxisKind::context); }
 
 /// Pipelines that cut the same layer over tensor axes of different size.
@@ -237,7 +236,6 @@ constexpr Construct kNotSimulated[] = {
     {"`variant` axis", has_axis<AxisKind::variant>},
     {"unequal shares of an axis", has_unequal_shares},
     {"layouts that differ inside a stage", layout_differs_inside_stage},
-    {"a data axis of different size in the stages of a pipeline", data_size_differs_in_pipeline},
     {"pipelines that cut a layer over tensor axes of different size", holders_cut_layers_differently},
     {"`zero: 2`", [](const Question& q) { return any_setting(q, [](const Settings& s) { return s.zero == 2; }); }},
     {"`zero` that differs inside a stage", zero_differs_inside_stage},

@@ -139,12 +139,13 @@ class Estimator {
 
   Seconds transfer_time(int cell) const {
     const StageRole& role = placement_.role(cell);
-    const int next =
-        placement_.first_cell[placement_.role_at(role.pipeline, role.position + 1)] + placement_.cells[cell].data_rank;
-    const auto &senders = placement_.cells[cell].members, &receivers = placement_.cells[next].members;
+    const Partner next = placement_.partners(cell, placement_.role_at(role.pipeline, role.position + 1)).front();
+    const auto &senders = placement_.cells[cell].members, &receivers = placement_.cells[next.cell].members;
     const Route& route = router_.route(senders.front(), receivers.front());
     CollectiveShape shape{CollectiveKind::send, 2, 1, 1, route.bottleneck, route.latency};
-    const Bytes size = transfer_bytes(role, *placement_.module, workload_, int(senders.size()), int(receivers.size()));
+    // All of a cell's samples pass its port, and those of several senders the receiver's.
+    const double crowd = std::max(1.0, double(placement_.data_size[placement_.role_of[cell]]) / placement_.data_size[placement_.role_of[next.cell]]);
+    const Bytes size = transfer_bytes(role, *placement_.module, workload_, int(senders.size()), int(receivers.size())) * crowd;
     return collective_cost(shape, cluster_.transports[index(router_.transport_of(route))], size)
         .alone(route.bottleneck);
   }

@@ -40,6 +40,15 @@ void recompute(Plan& plan, std::mt19937& random) {
   }
 }
 
+/// Stages of their own sizes and cuts.
+void vary_stages(std::mt19937& random, Plan& plan) {
+  for (Stage& stage : plan.phases[0].parts[0].stages) {
+    const int devices = 1 + int(random() % stage.devices.size()), tensor = devices % 2 == 0 ? pick(random, {1, 2}) : 1;
+    stage.devices.resize(devices);
+    stage.rules[0].settings.layout = Layout{equal_axis(AxisKind::data, devices / tensor), equal_axis(AxisKind::tensor, tensor)};
+  }
+}
+
 Case random_case(unsigned seed) {
   std::mt19937 random(seed);
   const int stages = pick(random, {1, 2, 3}), data = pick(random, {1, 2, 4}), tensor = pick(random, {1, 2});
@@ -69,7 +78,10 @@ Case random_case(unsigned seed) {
   const std::string schedule = interleaved ? "interleaved" : pick(random, {0, 1, 2}) == 0 ? "gpipe" : random() % 2 ? "1f1b" : "zb_h1";
   made.plan = make_plan({.stages = stages, .data = data, .tensor = tensor, .micro_batches = micro_batches, .chunks = chunks, .context = context, .schedule = schedule},
                         made.cluster, made.workload);
-  if (data > 1 && context == 1 && schedule != "zb_h1" && random() % 3 == 0) shard(made.plan, data, tensor, random() % 2);
+  if (stages > 1 && data > 1 && chunks == 1 && context == 1 && random() % 3 == 0)
+    vary_stages(random, made.plan);
+  else if (data > 1 && context == 1 && schedule != "zb_h1" && random() % 3 == 0)
+    shard(made.plan, data, tensor, random() % 2);
   if (random() % 2) recompute(made.plan, random);
   made.text = "seed " + std::to_string(seed) + " stages " + std::to_string(stages) + " data " + std::to_string(data) + " tensor " +
               std::to_string(tensor) + " gpus a node " + std::to_string(gpus);

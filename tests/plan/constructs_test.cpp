@@ -40,11 +40,6 @@ TEST_CASE("constructs that are not simulated yet are named") {
   named("{devices: a, pipeline: 2, data: 8, chunks: 2, schedule: interleaved, micro_batch: 8}",
         "schedule `interleaved` with micro-batches that are no multiple of the stages");
   named(
-      "{batch: 64, stages: [{devices: a.0, layout: [data: 8], layers: [embedding, 0-3]}, {devices: a.1, layout: [data: "
-      "4, "
-      "tensor: 2], layers: [4-7, head]}]}",
-      "a data axis of different size in the stages of a pipeline");
-  named(
       "{pipelines: [{batch: 32, devices: a.0, layout: [data: 8]}, {batch: 32, devices: a.1, layout: [data: 4, tensor: "
       "2]}]}",
       "pipelines that cut a layer over tensor axes of different size");
