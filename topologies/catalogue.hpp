@@ -57,7 +57,8 @@ struct GpuEntry {
 struct PriceEntry {
   DollarsPerSecond price{};
   std::string source;
-  std::string date = {};  ///< when it held, e.g. "2025"; "": the scenario's
+  std::string date = {};        ///< when it held, e.g. "2025"; "": the scenario's
+  std::string confidence = {};  ///< found, partly found, recalled; "": the scenario's
 };
 
 struct InstanceEntry {
@@ -72,6 +73,7 @@ struct InstanceEntry {
   HostEntry host;
   Seconds notice{};
   std::optional<PriceEntry> on_demand, spot, reserved;
+  std::string confidence;  ///< of the hardware: found, partly found, recalled
   std::string source;
   [[nodiscard]] const std::optional<PriceEntry>& price(MarketKind market) const;
 };

@@ -14,6 +14,8 @@ namespace trainyard {
 [[nodiscard]] Schema fit_file_schema();
 [[nodiscard]] Schema gpu_file_schema();
 [[nodiscard]] Schema instance_file_schema();
+/// found, partly found or recalled.
+[[nodiscard]] Schema confidence_schema();
 /// cores, memory, dram, storage: the same in catalogues and scenarios.
 [[nodiscard]] Schema host_schema();
 

@@ -57,8 +57,8 @@ CatalogueEntry listed(const GpuEntry& gpu) {
 
 std::string price_line(std::string_view market, const std::optional<PriceEntry>& price) {
   if (!price) return fmt::format("{}: unknown\n", market);
-  return fmt::format("{}: {:.2f} USD/h ({}; {})\n", market, in_dollars_per_hour(price->price), price->date,
-                     price->source);
+  return fmt::format("{}: {:.2f} USD/h in {} ({}: {})\n", market, in_dollars_per_hour(price->price), price->date,
+                     price->confidence, price->source);
 }
 
 CatalogueEntry listed(const InstanceEntry& instance) {
@@ -71,7 +71,8 @@ CatalogueEntry listed(const InstanceEntry& instance) {
   entry.details = fmt::format("host: {} cores, {:.0f} GiB\nnotice: {}\n", instance.host.cores,
                               instance.host.memory / Bytes(1073741824.0), to_text(instance.notice));
   entry.details += price_line("on demand", instance.on_demand) + price_line("spot", instance.spot) +
-                   price_line("reserved", instance.reserved) + fmt::format("source: {}\n", instance.source);
+                   price_line("reserved", instance.reserved) +
+                   fmt::format("facts: {}\nsource: {}\n", instance.confidence, instance.source);
   return entry;
 }
 

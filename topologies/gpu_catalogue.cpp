@@ -65,7 +65,7 @@ Schema gpu_schema() {
        required("power", number(above(0, 1e5), "watts of the board")), required("fit", text("name of a fit")),
        optional("extrapolated", boolean("the fit is another generation's"), "false"),
        optional("flash_attention", boolean("such kernels exist for it"), "true"), required("host", host_schema()),
-       required("confidence", choice({"found", "partly found", "recalled"}, "whether the facts were read somewhere")),
+       required("confidence", confidence_schema()),
        required("source", text("where the numbers come from"))},
       "a GPU");
 }

@@ -8,10 +8,15 @@ namespace {
 
 std::optional<PriceEntry> price_entry(const View& item) {
   if (!item) return std::nullopt;
-  return PriceEntry{item["price"].quantity<DollarsPerSecond>(), item["source"].text(), item["date"].text()};
+  return PriceEntry{item["price"].quantity<DollarsPerSecond>(), item["source"].text(), item["date"].text(),
+                    item["confidence"].text()};
 }
 
 }  // namespace
+
+Schema confidence_schema() {
+  return choice({"found", "partly found", "recalled"}, "whether the facts were read somewhere");
+}
 
 Schema host_schema() {
   return object(
@@ -32,7 +37,8 @@ void read_host(const View& item, HostEntry& host) {
 
 Schema instance_file_schema() {
   const Schema price = object({required("price", quantity(Dimension::dollars_per_second, above(0, 10), "whole node")),
-                               required("date", text("when it held")), required("source", text("where it was read"))},
+                               required("date", text("when it held")), required("confidence", confidence_schema()),
+                               required("source", text("where it was read"))},
                               "price");
   const Schema entry = object(
       {required("name", text("key")), optional("aliases", list(text("other name"), between(0, 20), "other names")),
@@ -42,7 +48,7 @@ Schema instance_file_schema() {
        required("transport", text("catalogue key")), required("host", host_schema()),
        required("notice", quantity(Dimension::seconds, between(0, 1e5), "warning before a spot node is lost")),
        optional("on_demand", price), optional("spot", price), optional("reserved", price),
-       required("source", text("where the numbers come from"))},
+       required("confidence", confidence_schema()), required("source", text("where the numbers come from"))},
       "an instance");
   return object({required("instances", list(entry, between(1, 10000), "instances"))}, "instances");
 }
@@ -62,6 +68,7 @@ InstanceEntry instance_entry(const View& item) {
   entry.on_demand = price_entry(item["on_demand"]);
   entry.spot = price_entry(item["spot"]);
   entry.reserved = price_entry(item["reserved"]);
+  entry.confidence = item["confidence"].text();
   entry.source = item["source"].text();
   return entry;
 }

@@ -93,7 +93,8 @@ Cluster build_cluster(const ConfigValue& section, const std::string& directory, 
   }
   if (diagnostics.all().size() > before) return {};
   Cluster cluster = built(specs, *fabric, diagnostics);
-  return diagnostics.all().size() == before ? cluster : Cluster{};
+  if (diagnostics.all().size() > before) return {};
+  return cluster;
 }
 
 }  // namespace trainyard

@@ -4,10 +4,9 @@
 
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <optional>
-#include <sstream>
 
+#include "sim/config/text_file.hpp"
 #include "sim/config/view.hpp"
 #include "workloads/catalogue.hpp"
 #include "workloads/model_config.hpp"
@@ -32,7 +31,9 @@ Schema model_schema() {
 
 Schema software_schema() {
   std::vector<SchemaField> fields = software_switch_fields();
-  fields.insert(fields.begin(), schema::required("preset", schema::text("preset to start from")));
+  std::vector<std::string> presets;
+  for (const Software& software : software_presets()) presets.push_back(software.name);
+  fields.insert(fields.begin(), schema::required("preset", schema::choice(presets, "preset to start from")));
   return schema::one_of(
       {schema::text("preset"), schema::object(std::move(fields), "a preset and what differs from it")},
       "what the training software fuses and overlaps");
@@ -157,14 +158,11 @@ class WorkloadBuilder {
       diagnostics_.add(value.place(), "a model is a file (`config`) or written out, not both");
       return std::nullopt;
     }
-    const std::string path = (std::filesystem::path(directory_) / config.text()).string();
-    std::ifstream in(path, std::ios::binary);
-    std::ostringstream text;
-    if (!in || !std::filesystem::is_regular_file(path) || !(text << in.rdbuf())) {
-      diagnostics_.add(config.place(), fmt::format("cannot read {:?}", path));
-      return std::nullopt;
-    }
-    return read_model_config(text.str(), path, diagnostics_);
+    const std::string path = (std::filesystem::path(directory_) / config.text()).lexically_normal().string();
+    const TextFile file = read_text_file(path);
+    if (file.error.empty()) return read_model_config(file.text, path, diagnostics_);
+    diagnostics_.add(config.place(), fmt::format("{}: {}", path, file.error));
+    return std::nullopt;
   }
 
   bool positions_suffice(const Architecture& a) {

@@ -28,8 +28,6 @@ std::string stage_line(const StageMemory& stage, bool many_pipelines) {
 }
 
 std::string plan_text(const Plan& plan, const Variant& variant) {
-  if (const auto wrong = plan.check(variant.cluster, variant.workload); !wrong.empty())
-    return fmt::format("    {}\n", fmt::join(wrong, "\n    "));
   const Router router(variant.cluster);
   const std::vector<StageMemory> stages = memory_by_stage(plan, variant.cluster, variant.workload, router);
   std::string text = "  " + one_line(plan, variant.cluster, variant.workload) + "\n";
@@ -44,6 +42,7 @@ std::string choice_text(const StrategyChoice& choice, const Scenario& scenario, 
     const auto strategy = StrategyRegistry::instance().find(choice.name)->make({View(choice.options), scenario.directory}, diagnostics);
     diagnostics.throw_if_any();
     const PlanOrInfeasible answer = strategy->plan({variant.cluster, variant.workload, simulator, scenario.seed});
+    if (const auto* infeasible = std::get_if<Infeasible>(&answer)) return fmt::format("  does not fit: {}\n", infeasible->why);
     return plan_text(std::get<Planned>(answer).plan, variant);
   } catch (const UserError& error) {
     return fmt::format("  {}\n", error.what());

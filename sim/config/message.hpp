@@ -1,4 +1,4 @@
-// Words for messages. Private to sim/config.
+// Words for messages.
 #pragma once
 
 #include <string>

@@ -174,7 +174,7 @@ void YamlBuilder::take_key(const std::string& key, const SourcePlace& place) {
 void YamlBuilder::open(ConfigValue::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
   const SourcePlace place = place_of(mark, next_path());
   refuse_tag(tag, place);
-  if (expects_key()) throw ReadingStopped{place, "a key must be plain text, not a list or a map"};
+  if (expects_key()) throw ReadingStopped{place, std::string(kKeyIsNoText)};
   if (open_.size() >= kDeepest) throw ReadingStopped{place, fmt::format("nested more than {} levels deep", kDeepest)};
   count_nodes(1, place);
   Frame frame;

@@ -16,6 +16,9 @@
 
 namespace trainyard {
 
+/// Where the parser finds a list or map in the place of a key.
+inline constexpr std::string_view kKeyIsNoText = "a key must be plain text, not a list or a map";
+
 /// Thrown by the builder to stop the parser; `place` and `message` make the diagnostic.
 struct ReadingStopped {
   SourcePlace place;

@@ -3,20 +3,17 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <sstream>
 
+#include "sim/config/flow_brackets.hpp"
 #include "sim/config/message.hpp"
+#include "sim/config/text_file.hpp"
 #include "sim/config/yaml_builder.hpp"
 
 namespace trainyard {
 namespace {
 
-constexpr std::uintmax_t kLargestFile = 32'000'000;  // bytes
 constexpr std::size_t kMostDocuments = 10'000;
 
 /// Line breaks as "\n" and no byte order mark: yaml-cpp counts lines as we do.
@@ -161,7 +158,10 @@ class Documents {
       // yaml-cpp begins a new document where a line does not continue the one before.
       diagnostics_.add(root.place, fmt::format("not valid YAML: {}", syntax_message(YAML::ErrorMsg::END_OF_MAP)));
     } catch (const ReadingStopped& stop) {
-      diagnostics_.add(stop.place, stop.message);
+      // yaml-cpp takes what stands in a bracket that is never closed for a key.
+      const auto open = stop.message == kKeyIsNoText ? unclosed_bracket(file_) : std::nullopt;
+      diagnostics_.add(open ? open->place : stop.place,
+                       open ? fmt::format("not valid YAML: this \"{}\" is not closed", open->bracket) : stop.message);
     } catch (const YAML::Exception& error) {
       add_syntax_error(error, *file_, builder, diagnostics_);
     }
@@ -203,33 +203,10 @@ class Documents {
   bool stopped_ = false;
 };
 
-/// The text of a file, or why it cannot be read.
-struct FileText {
-  std::string text;
-  std::string error;
-};
-
-FileText text_of_file(const std::string& path) {
-  std::error_code code;
-  const std::filesystem::file_status status = std::filesystem::status(path, code);
-  if (status.type() == std::filesystem::file_type::not_found) return {"", "no such file"};
-  if (code) return {"", fmt::format("cannot be read: {}", code.message())};
-  if (std::filesystem::is_directory(status)) return {"", "is a folder, not a file"};
-  errno = 0;
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return {"", fmt::format("cannot be read: {}", std::strerror(errno))};
-  std::string text(kLargestFile + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (stream.bad()) return {"", fmt::format("cannot be read: {}", std::strerror(errno))};
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (text.size() > kLargestFile) return {"", fmt::format("is larger than {} MB", kLargestFile / 1'000'000)};
-  return {std::move(text), ""};
-}
-
 }  // namespace
 
 ConfigValue read_yaml_file(const std::string& path, Diagnostics& diagnostics) {
-  const FileText file = text_of_file(path);
+  const TextFile file = read_text_file(path);
   if (file.error.empty()) return read_yaml_text(file.text, path, diagnostics);
   auto nowhere = std::make_shared<SourceFile>();
   nowhere->name = path;

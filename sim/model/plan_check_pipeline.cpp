@@ -104,6 +104,7 @@ void check_holders(const PartView& view, Problems& problems) {
     for (const DeviceId device : view.part.stages[s].devices) stages_on[device].push_back(s);
   std::set<std::pair<std::size_t, std::size_t>> reported;
   for (const auto& [device, stages] : stages_on) {
+    if (stages.size() < 2) continue;
     std::map<LayerId, std::size_t> holder;
     for (const std::size_t s : stages)
       for (const auto& chunk : view.part.stages[s].chunks)

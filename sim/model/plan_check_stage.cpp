@@ -36,17 +36,26 @@ std::vector<std::pair<Layout, std::vector<LayerId>>> layouts_of(const Stage& sta
   return all;
 }
 
+/// The first name, and how many more there are.
+std::string first_of(const std::vector<std::string>& names) {
+  return names.size() == 1 ? names[0] : fmt::format("{} (and {} more)", names[0], names.size() - 1);
+}
+
 void check_devices(const PartView& view, std::size_t s, Problems& problems) {
   const Stage& stage = view.part.stages[s];
   if (stage.devices.empty()) problems.push_back(fmt::format("{}: no devices", view.stage_name(s)));
   std::set<DeviceId> seen;
+  std::vector<std::string> twice, others;
   for (const DeviceId id : stage.devices) {
     const Device& device = view.cluster.devices[index(id)];
     if (!seen.insert(id).second)
-      problems.push_back(fmt::format("{}: device {} stands twice", view.stage_name(s), device.name));
+      twice.push_back(device.name);
     else if (device.kind != DeviceKind::gpu)
-      problems.push_back(fmt::format("{}: {} is no GPU", view.stage_name(s), device.name));
+      others.push_back(device.name);
   }
+  if (!twice.empty())
+    problems.push_back(fmt::format("{}: device {} stands twice", view.stage_name(s), first_of(twice)));
+  if (!others.empty()) problems.push_back(fmt::format("{}: {} is no GPU", view.stage_name(s), first_of(others)));
 }
 
 void check_axes(const Layout& layout, const std::string& where, Problems& problems) {

@@ -140,57 +140,64 @@ std::vector<std::vector<LayerId>> layers_by_visit(const Module& module, const st
   return visits;
 }
 
-std::string heads_problem(const ShortPlan& plan, const Module& module) {
+/// What is wrong, and the key it is about; "" in both: nothing, and the whole.
+struct Problem {
+  std::string text, key;
+};
+
+Problem heads_problem(const ShortPlan& plan, const Module& module) {
   for (const LayerType& type : module.types)
     for (const Operator& op : type.operators)
       if (op.attention.heads > 0 && op.attention.heads % plan.tensor != 0)
-        return fmt::format("{} attention heads do not divide over tensor {}", op.attention.heads, plan.tensor);
-  return "";
+        return {fmt::format("{} attention heads do not divide over tensor {}", op.attention.heads, plan.tensor),
+                "tensor"};
+  return {};
 }
 
-std::string layers_problem(const ShortPlan& plan, const Module& module) {
+Problem layers_problem(const ShortPlan& plan, const Module& module) {
   const int total = numbered_layers(module);
   const int visits = plan.pipeline * plan.chunks;
+  if (plan.layers.empty() && total >= visits) return {};
   if (plan.layers.empty())
-    return total >= visits
-               ? ""
-               : fmt::format("{} layers are too few for pipeline {} x chunks {}", total, plan.pipeline, plan.chunks);
+    return {fmt::format("{} layers are too few for pipeline {} x chunks {}", total, plan.pipeline, plan.chunks),
+            "pipeline"};
   const auto given = static_cast<int>(plan.layers.size());
   if (given != plan.pipeline && given != visits)
-    return fmt::format("layers has {} counts for {} stages", given, plan.pipeline);
+    return {fmt::format("layers has {} counts for {} stages", given, plan.pipeline), "layers"};
   const int sum = std::accumulate(plan.layers.begin(), plan.layers.end(), 0);
-  if (sum != total) return fmt::format("layers sum to {}, the model has {}", sum, total);
-  return "";
+  if (sum == total) return {};
+  return {fmt::format("layers sum to {}, the model has {}", sum, total), "layers"};
 }
 
-std::string batch_problem(const ShortPlan& plan, const Workload& workload) {
-  if (!(plan.micro_batch > 0)) return fmt::format("micro_batch {}: must be above zero", plan.micro_batch);
+Problem batch_problem(const ShortPlan& plan, const Workload& workload) {
+  if (!(plan.micro_batch > 0)) return {fmt::format("micro_batch {}: must be above zero", plan.micro_batch), "micro_batch"};
   const double together = static_cast<double>(plan.data) * plan.shard * plan.micro_batch;
   const double micro_batches = workload.global_batch / together;
-  if (micro_batches >= 1 && micro_batches == std::round(micro_batches)) return "";
-  return fmt::format("a global batch of {} is no multiple of {} data ranks x micro_batch {}", workload.global_batch,
-                     plan.data * plan.shard, plan.micro_batch);
+  if (micro_batches >= 1 && micro_batches == std::round(micro_batches)) return {};
+  return {fmt::format("a global batch of {} is no multiple of {} data ranks x micro_batch {}", workload.global_batch,
+                      plan.data * plan.shard, plan.micro_batch),
+          "micro_batch"};
 }
 
-std::string sizes_problem(const ShortPlan& plan, std::size_t devices) {
+Problem sizes_problem(const ShortPlan& plan, std::size_t devices) {
   for (const auto& [axis, size] : sizes_of(plan))
-    if (size < 1) return fmt::format("{} {}: at least 1", axis, size);
+    if (size < 1) return {fmt::format("{} {}: at least 1", axis, size), axis};
   if (plan.chunks < 1 || plan.expert < 1)
-    return fmt::format("chunks {}, expert {}: at least 1", plan.chunks, plan.expert);
+    return {fmt::format("chunks {}, expert {}: at least 1", plan.chunks, plan.expert), "chunks"};
   const std::int64_t needed = devices_needed(plan);
   if (needed != static_cast<std::int64_t>(devices))
-    return fmt::format("{} need {} devices, there are {}", product_text(plan), needed, devices);
-  if (needed / plan.pipeline % plan.expert != 0)
-    return fmt::format("expert {} does not divide the {} devices of a stage", plan.expert, needed / plan.pipeline);
-  return "";
+    return {fmt::format("{} need {} devices, there are {}", product_text(plan), needed, devices), ""};
+  if (needed / plan.pipeline % plan.expert == 0) return {};
+  return {fmt::format("expert {} does not divide the {} devices of a stage", plan.expert, needed / plan.pipeline),
+          "expert"};
 }
 
-std::string problem(const ShortPlan& plan, const Workload& workload, const Module& module, std::size_t devices) {
-  for (const std::string& text :
-       {sizes_problem(plan, devices), rank_order_problem(plan.rank_order), heads_problem(plan, module),
+Problem problem(const ShortPlan& plan, const Workload& workload, const Module& module, std::size_t devices) {
+  for (const Problem& found :
+       {sizes_problem(plan, devices), Problem{rank_order_problem(plan.rank_order), "rank_order"}, heads_problem(plan, module),
         layers_problem(plan, module), batch_problem(plan, workload)})
-    if (!text.empty()) return text;
-  return "";
+    if (!found.text.empty()) return found;
+  return {};
 }
 
 std::vector<Rule> rules_of(const ShortPlan& plan) {
@@ -236,7 +243,8 @@ Expanded expand(const ShortPlan& plan, const Cluster& cluster, const Workload& w
   if (!pass) return {{}, "the workload has several passes: the short form is for one"};
   const Module& module = workload.modules[index(workload.passes[index(*pass)].module)];
   const std::vector<DeviceId> devices = plan.devices.empty() ? cluster.gpus() : plan.devices;
-  if (std::string why = problem(plan, workload, module, devices.size()); !why.empty()) return {{}, std::move(why)};
+  if (auto [why, key] = problem(plan, workload, module, devices.size()); !why.empty())
+    return {{}, std::move(why), std::move(key)};
   Plan result;
   result.phases.push_back({{}, {part_of(plan, workload, *pass, devices)}, {}});
   return {std::move(result), ""};

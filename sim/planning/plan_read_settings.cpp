@@ -1,5 +1,8 @@
 // The settings of a Plan (marked in the table of the README), rules, and the short form.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "sim/config/schema.hpp"
 #include "sim/config/view.hpp"
@@ -27,15 +30,15 @@ std::vector<double> read_shares(const ConfigValue& value, Diagnostics& diagnosti
 }
 
 std::optional<SymbolicLayout> read_layout(const ConfigValue& value, Diagnostics& diagnostics) {
-  constexpr std::string_view kWanted = "expected axes such as [data: 2, tensor: 8], outermost first";
+  constexpr std::string_view kWanted = "axes such as [data: 2, tensor: 8], outermost first";
   if (value.kind != Kind::list) {
-    diagnostics.add(value.place, std::string(kWanted));
+    add_expected(value, kWanted, diagnostics);
     return std::nullopt;
   }
   SymbolicLayout layout;
   for (const ConfigValue& item : value.items) {
     if (item.kind != Kind::map || item.items.size() != 1) {
-      diagnostics.add(item.place, std::string(kWanted));
+      add_expected(item, kWanted, diagnostics);
       continue;
     }
     const std::string& name = item.keys[0].first;
@@ -197,6 +200,10 @@ SymbolicRule read_rule(const ConfigValue& value, Diagnostics& diagnostics) {
   if (const ConfigValue* ops = value.find("ops")) rule.operators = text(*ops, diagnostics).value_or("");
   if (const ConfigValue* devices = value.find("devices")) rule.devices = read_devices(*devices, diagnostics);
   rule.settings = read_settings(value, diagnostics);
+  const bool sets = value.find("devices") != nullptr || std::ranges::any_of(plan_keys::setting_keys(), [&](const auto& key) { return value.find(key); });
+  if (!sets)
+    diagnostics.add(value.place, fmt::format("a rule without devices or a setting changes nothing; settings: {}",
+                                             fmt::join(plan_keys::setting_keys(), ", ")));
   return rule;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/config/message.hpp"
 #include "sim/config/schema.hpp"
 #include "sim/config/view.hpp"
 #include "sim/planning/plan_keys.hpp"
@@ -15,7 +16,7 @@ using Kind = ConfigValue::Kind;
 
 bool is_scalar(const ConfigValue& value, std::string_view wanted, Diagnostics& diagnostics) {
   if (value.kind == Kind::scalar) return true;
-  diagnostics.add(value.place, fmt::format("expected {}", wanted));
+  add_expected(value, wanted, diagnostics);
   return false;
 }
 
@@ -42,7 +43,7 @@ std::vector<SymbolicEntry> read_entries(const ConfigValue& value, Diagnostics& d
 std::vector<StreamOrder> read_stage_order(const ConfigValue& value, Diagnostics& diagnostics) {
   std::vector<StreamOrder> streams;
   if (value.kind != Kind::map) {
-    diagnostics.add(value.place, "expected one stage's streams, such as {compute: F0 B0}");
+    add_expected(value, "one stage's streams, such as {compute: F0 B0}", diagnostics);
     return streams;
   }
   for (std::size_t i = 0; i < value.items.size(); ++i)
@@ -51,6 +52,10 @@ std::vector<StreamOrder> read_stage_order(const ConfigValue& value, Diagnostics&
 }
 
 }  // namespace
+
+void add_expected(const ConfigValue& value, std::string_view wanted, Diagnostics& diagnostics) {
+  diagnostics.add(value.place, fmt::format("expected {}, got {}", wanted, described(value)));
+}
 
 std::optional<int> integer(const ConfigValue& value, int low, int high, Diagnostics& diagnostics) {
   if (!check(value, schema::integer(between(low, high), ""), diagnostics)) return std::nullopt;
@@ -80,7 +85,7 @@ std::optional<std::string> text(const ConfigValue& value, Diagnostics& diagnosti
 
 bool is_map_of(const ConfigValue& value, const std::vector<std::string>& known, Diagnostics& diagnostics) {
   if (value.kind != Kind::map) {
-    diagnostics.add(value.place, fmt::format("expected a map with the keys {}", fmt::join(known, ", ")));
+    add_expected(value, fmt::format("a map with the keys {}", fmt::join(known, ", ")), diagnostics);
     return false;
   }
   for (const auto& [key, place] : value.keys)
@@ -97,7 +102,7 @@ std::vector<const ConfigValue*> elements(const ConfigValue& value) {
 
 bool is_list(const ConfigValue& value, std::string_view of, Diagnostics& diagnostics) {
   if (value.kind == Kind::list) return true;
-  diagnostics.add(value.place, fmt::format("expected a list of {}", of));
+  add_expected(value, fmt::format("a list of {}", of), diagnostics);
   return false;
 }
 
@@ -112,7 +117,7 @@ DeviceSet read_devices(const ConfigValue& value, Diagnostics& diagnostics) {
     if (const auto piece = parse_device_piece(element->scalar))
       set.push_back(*piece);
     else
-      diagnostics.add(element->place, fmt::format("expected {}", kWanted));
+      add_expected(*element, kWanted, diagnostics);
   }
   if (value.kind == Kind::list && value.items.empty()) diagnostics.add(value.place, "no devices: the list is empty");
   return set;
@@ -129,7 +134,7 @@ LayerSet read_layers(const ConfigValue& value, Diagnostics& diagnostics) {
 
 std::optional<IndexRange> read_range(const ConfigValue& value, Diagnostics& diagnostics) {
   const auto range = value.kind == Kind::scalar ? parse_index_range(value.scalar) : std::nullopt;
-  if (!range) diagnostics.add(value.place, "expected a range such as 0-7 (both ends count), or one number");
+  if (!range) add_expected(value, "a range such as 0-7 (both ends count), or one number", diagnostics);
   return range;
 }
 

@@ -86,11 +86,18 @@ void check_key(const std::string& key, const SourcePlace& place, Span span, Diag
 /// False, with a line, unless the value is a map; reports keys that do not belong there.
 bool is_level(const ConfigValue& value, Span span, Diagnostics& diagnostics) {
   if (value.kind != Kind::map) {
-    diagnostics.add(value.place, fmt::format("expected {}: a map", name(span.first)));
+    add_expected(value, fmt::format("{}: a map", name(span.first)), diagnostics);
     return false;
   }
   for (const auto& [key, place] : value.keys) check_key(key, place, span, diagnostics);
   return true;
+}
+
+/// False, with a line, unless the value is a list with members.
+bool is_filled_list(const ConfigValue& value, std::string_view of, Diagnostics& diagnostics) {
+  if (!is_list(value, of, diagnostics)) return false;
+  if (value.items.empty()) diagnostics.add(value.place, fmt::format("no {}: the list is empty", of));
+  return !value.items.empty();
 }
 
 /// The levels below read the same map where theirs is left out; only the outermost takes what may stand on every level.
@@ -103,7 +110,7 @@ class LongForm {
     plan.scope = scope_of(value, Level::plan);
     if (const ConfigValue* given = value.find("switch")) plan.plan_switch = plan_switch(*given);
     if (const ConfigValue* phases = value.find("phases")) {
-      if (is_list(*phases, "phases", diagnostics_))
+      if (is_filled_list(*phases, "phases", diagnostics_))
         for (const ConfigValue& item : phases->items) plan.phases.push_back(phase(item, true));
     } else {
       plan.phases.push_back(phase(value, false));
@@ -144,7 +151,7 @@ class LongForm {
     if (!parts) {
       phase.parts.push_back(part(value, "", false));
     } else if (parts->kind != Kind::map) {
-      diagnostics_.add(parts->place, "expected parts by the name of their pass, such as {encoder: {..}, train: {..}}");
+      add_expected(*parts, "parts by the name of their pass, such as {encoder: {..}, train: {..}}", diagnostics_);
     } else {
       for (std::size_t i = 0; i < parts->items.size(); ++i)
         phase.parts.push_back(part(parts->items[i], parts->keys[i].first, true));
@@ -170,7 +177,7 @@ class LongForm {
     std::vector<SymbolicPipeline> all;
     const ConfigValue* given = value.find("pipelines");
     if (given) {
-      if (is_list(*given, "pipelines", diagnostics_))
+      if (is_filled_list(*given, "pipelines", diagnostics_))
         for (const ConfigValue& item : given->items) all.push_back(pipeline(item, has_named_stages, true));
     } else if (!has_named_stages || value.find("batch") || value.find("samples") || value.find("micro_batches")) {
       all.push_back(pipeline(value, has_named_stages, false));
@@ -188,9 +195,10 @@ class LongForm {
       for (const ConfigValue& item : v->items)
         if (const auto sample = integer(item, 0, kMost, diagnostics_)) pipeline.samples.push_back(*sample);
     if (const ConfigValue* stages = stages_as(value, Kind::list)) {
-      for (const ConfigValue& item : stages->items) pipeline.stages.push_back(stage_or_name(item));
+      if (is_filled_list(*stages, "stages", diagnostics_))
+        for (const ConfigValue& item : stages->items) pipeline.stages.push_back(stage_or_name(item));
     } else if (const ConfigValue* other = value.find("stages"); other && (own || other->kind != Kind::map)) {
-      diagnostics_.add(other->place, "expected a list of stages or of their names");
+      add_expected(*other, "a list of stages or of their names", diagnostics_);
     } else if (!has_named_stages) {
       pipeline.stages.emplace_back(stage(value, "", false));
     }
@@ -285,7 +293,7 @@ SymbolicPlan read_short(const ConfigValue& value, Diagnostics& diagnostics) {
 
 SymbolicPlan read_plan(const ConfigValue& value, Diagnostics& diagnostics) {
   if (value.kind != Kind::map) {
-    diagnostics.add(value.place, "expected a Plan: a map such as {tensor: 8, data: 2}, or {layout: [data: 16]}");
+    add_expected(value, "a Plan: a map such as {tensor: 8, data: 2}, or {layout: [data: 16]}", diagnostics);
     return {};
   }
   return is_short(value) ? read_short(value, diagnostics) : LongForm(diagnostics).plan(value);

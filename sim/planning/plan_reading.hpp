@@ -12,6 +12,9 @@
 
 namespace trainyard::plan_reading {
 
+/// `expected WANTED, got` and what stands there.
+void add_expected(const ConfigValue& value, std::string_view wanted, Diagnostics& diagnostics);
+
 // Scalars: nothing, and a line in `diagnostics`, unless the value is one.
 std::optional<int> integer(const ConfigValue& value, int low, int high, Diagnostics& diagnostics);
 std::optional<double> number_above_zero(const ConfigValue& value, Diagnostics& diagnostics);

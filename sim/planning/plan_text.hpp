@@ -46,6 +46,7 @@ struct ShortPlan {
 struct Expanded {
   Plan plan;
   std::string why_not;                   ///< "" = plan holds
+  std::string key = {};                  ///< of the short form, that it is about; "": of the whole
 };
 [[nodiscard]] Expanded expand(const ShortPlan& plan, const Cluster& cluster, const Workload& workload);
 

@@ -55,7 +55,7 @@ class Resolution {
     sizes.settings = settings(plan.scope.settings, plan.scope.written);
     if (diagnostics_.all().size() > before) return {};
     Expanded expanded = expand(sizes, cluster_, workload_);
-    if (!expanded.why_not.empty()) diagnostics_.add(place_of(plan.scope.written), expanded.why_not);
+    if (!expanded.why_not.empty()) diagnostics_.add(place_of(plan.scope.written, expanded.key), expanded.why_not);
     return std::move(expanded.plan);
   }
 
@@ -225,11 +225,24 @@ class Resolution {
     for (const SymbolicRule& rule : scope.rules) {
       Rule& with_ids = result.rules.emplace_back();
       with_ids.layers = plan_names::layer_ids(rule.layers, *module_, place_of(rule.written, "layers"), diagnostics_);
-      with_ids.operators = rule.operators;
+      with_ids.operators = operators_of(rule);
       with_ids.devices = names_.ids(rule.devices, place_of(rule.written, "devices"), diagnostics_);
       with_ids.settings = settings(rule.settings, rule.written);
     }
     return result;
+  }
+
+  /// The glob, with a line unless some operator of the workload's layers is in a group that it names.
+  std::string operators_of(const SymbolicRule& rule) {
+    if (rule.operators.empty()) return "";
+    std::vector<std::string> groups;
+    for (const LayerType& type : module_->types)
+      for (const Operator& op : type.operators) {
+        if (glob_matches(rule.operators, op.group) || glob_matches(rule.operators, op.name)) return rule.operators;
+        if (std::ranges::find(groups, op.group) == groups.end()) groups.push_back(op.group);
+      }
+    diagnostics_.add(place_of(rule.written, "ops"), unknown_name("operator group", rule.operators, groups));
+    return rule.operators;
   }
 
   Settings settings(const SymbolicSettings& symbolic, const Written& written) {

@@ -2,6 +2,8 @@
 
 namespace trainyard {
 
+void Strategy::check(const Cluster&, const Workload&, Diagnostics&) const {}
+
 Reaction Strategy::react(const ClusterChange&, const JobState& state) { return {plan(state.now)}; }
 
 }  // namespace trainyard

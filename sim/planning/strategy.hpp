@@ -15,6 +15,8 @@
 
 namespace trainyard {
 
+class Diagnostics;
+
 /// Why a case has no number.
 struct SimulationError { std::string why; };
 /// A step that was simulated; it may not fit (report.memory says by how much).
@@ -79,6 +81,9 @@ struct Reaction {
 class Strategy {
  public:
   virtual ~Strategy() = default;
+  /// What shows, before anything is simulated, to be wrong with the options on this cluster and workload (a written Plan that
+  /// does not fit them) goes to `diagnostics`. Default: nothing.
+  virtual void check(const Cluster& cluster, const Workload& workload, Diagnostics& diagnostics) const;
   [[nodiscard]] virtual PlanOrInfeasible plan(const PlanningContext& context) = 0;
   /// Default: plan again on what is left.
   [[nodiscard]] virtual Reaction react(const ClusterChange& change, const JobState& state);

@@ -1,6 +1,11 @@
 #include "sim/scenario/scenario.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "sim/config/view.hpp"
 #include "sim/scenario/reserved.hpp"
@@ -23,13 +28,39 @@ bool accepted(const ConfigValue* section, const Schema& schema, Diagnostics& dia
   return section != nullptr && check(*section, schema, diagnostics);
 }
 
+std::string types_of(const DeviceType& gpu) {
+  std::vector<std::string_view> names;
+  for (const auto& [type, peak] : gpu.peak) names.push_back(name(type));
+  return fmt::format("{} has {}", gpu.name, fmt::join(names, ", "));
+}
+
+/// A type that no GPU computes in is the file's mistake; one that only some lack is for the strategies to mind.
+void check_precision(const ConfigValue& workload, const Variant& variant, Diagnostics& diagnostics) {
+  const DataType wanted = variant.workload.compute_type();
+  std::set<DeviceTypeId> used;
+  for (const DeviceId gpu : variant.cluster.gpus()) used.insert(variant.cluster.devices[index(gpu)].type);
+  std::vector<std::string> found;
+  for (const DeviceTypeId id : used) {
+    const DeviceType& type = variant.cluster.device_types[index(id)];
+    if (type.peak.contains(wanted)) return;
+    found.push_back(types_of(type));
+  }
+  const ConfigValue* precision = workload.find("precision");
+  diagnostics.add(precision != nullptr ? precision->place : workload.place,
+                  fmt::format("no GPU here computes in {}{}: {}", name(wanted), precision != nullptr ? "" : ", the default",
+                              fmt::join(found, "; ")));
+}
+
 Variant build_variant(const ConfigValue& root, const std::string& name, const std::string& directory,
                       Diagnostics& diagnostics) {
   Variant variant{name, {}, {}};
-  if (const ConfigValue* section = root.find("cluster"); accepted(section, cluster_schema(), diagnostics))
-    variant.cluster = build_cluster(*section, directory, diagnostics);
-  if (const ConfigValue* section = root.find("workload"); accepted(section, workload_schema(), diagnostics))
-    variant.workload = build_workload(*section, directory, diagnostics);
+  const ConfigValue *cluster = root.find("cluster"), *workload = root.find("workload");
+  if (accepted(cluster, cluster_schema(), diagnostics))
+    variant.cluster = build_cluster(*cluster, directory, diagnostics);
+  if (accepted(workload, workload_schema(), diagnostics))
+    variant.workload = build_workload(*workload, directory, diagnostics);
+  if (diagnostics.empty() && cluster != nullptr && workload != nullptr)
+    check_precision(*workload, variant, diagnostics);
   return variant;
 }
 
@@ -71,6 +102,18 @@ void read_settings(const View& root, Scenario& scenario) {
   scenario.seed = static_cast<std::uint64_t>(root["run"]["seed"].integer_or(1));
 }
 
+/// Costs can be ranked where something has a price.
+void check_prices(const ConfigValue& root, const Scenario& scenario, Diagnostics& diagnostics) {
+  if (scenario.objective != Objective::cost) return;
+  const auto priced = [](const Node& node) { return !node.price_source.empty(); };
+  for (const Variant& variant : scenario.variants) {
+    if (std::any_of(variant.cluster.nodes.begin(), variant.cluster.nodes.end(), priced)) continue;
+    const std::string where = variant.name.empty() ? "" : fmt::format(" (variant \"{}\")", variant.name);
+    return diagnostics.add(root.find("objective")->place,
+                           "cost needs prices, and no group of nodes has one: give it `price`, such as 12.24 USD/h" + where);
+  }
+}
+
 std::vector<StrategyChoice> strategies_of(const Document& document, Diagnostics& diagnostics) {
   const ConfigValue* section = document.root.find("strategies");
   if (section == nullptr || section->kind != ConfigValue::Kind::list) return {};
@@ -89,6 +132,9 @@ Scenario from_document(const Document& document, const std::string& file, Diagno
   scenario.variants = build_variants(document, schema, diagnostics);
   scenario.strategies = strategies_of(document, diagnostics);
   if (well_formed) read_settings(View(document.root), scenario);
+  if (diagnostics.empty()) check_prices(document.root, scenario, diagnostics);
+  if (diagnostics.empty())
+    check_on_variants(scenario.strategies, scenario.variants, document.directory, diagnostics);
   diagnostics.throw_if_any();
   return scenario;
 }

@@ -1,5 +1,9 @@
 #include "sim/scenario/strategy_choices.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "sim/config/schema.hpp"
@@ -12,6 +16,7 @@ namespace {
 
 /// The entry as name and options, whatever way it is written.
 std::optional<StrategyChoice> read_choice(const ConfigValue& entry, Diagnostics& diagnostics) {
+  if (entry.kind == ConfigValue::Kind::scalar && entry.scalar.empty()) return std::nullopt;  // the schema has said so
   if (entry.kind == ConfigValue::Kind::scalar) return StrategyChoice{entry.scalar, {}, entry.place};
   if (entry.keys.size() != 1) {
     diagnostics.add(entry.place,
@@ -22,17 +27,19 @@ std::optional<StrategyChoice> read_choice(const ConfigValue& entry, Diagnostics&
   return StrategyChoice{entry.keys[0].first, entry.items[0], entry.keys[0].second};
 }
 
-/// What the schema cannot say, the strategy says when it is made.
-void try_to_make(const StrategyInfo& info, const StrategyChoice& choice, const std::string& directory,
-                 Diagnostics& diagnostics) {
+/// Made of a choice whose options are as its schema wants; null where the strategy refuses them.
+std::unique_ptr<Strategy> make(const StrategyInfo& info, const StrategyChoice& choice, const std::string& directory,
+                               Diagnostics& diagnostics) {
   const bool given = choice.options.kind != ConfigValue::Kind::null;
   Diagnostics own;  // a strategy may ask whether its options had mistakes, not whether the file had
+  std::unique_ptr<Strategy> made;
   try {
-    (void)info.make({given ? View(choice.options) : View(), directory}, own);
+    made = info.make({given ? View(choice.options) : View(), directory}, own);
   } catch (const UserError& error) {
     own.add(choice.place, error.what());
   }
   for (const Diagnostic& mistake : own.all()) diagnostics.add(mistake.place, mistake.message);
+  return own.empty() ? std::move(made) : nullptr;
 }
 
 void check_choice(const StrategyChoice& choice, const std::string& directory, Diagnostics& diagnostics) {
@@ -43,7 +50,15 @@ void check_choice(const StrategyChoice& choice, const std::string& directory, Di
   if (info == nullptr) return diagnostics.add(choice.place, unknown_name("strategy", choice.name, registry.names()));
   const bool given = choice.options.kind != ConfigValue::Kind::null;
   if (given && !check(choice.options, info->options, diagnostics)) return;
-  try_to_make(*info, choice, directory, diagnostics);
+  (void)make(*info, choice, directory, diagnostics);
+}
+
+bool fits_one(const Strategy& strategy, const std::vector<Variant>& variants) {
+  return std::any_of(variants.begin(), variants.end(), [&](const Variant& variant) {
+    Diagnostics found;
+    strategy.check(variant.cluster, variant.workload, found);
+    return found.empty();
+  });
 }
 
 }  // namespace
@@ -58,6 +73,19 @@ std::vector<StrategyChoice> read_strategies(const ConfigValue& section, const st
     choices.push_back(*choice);
   }
   return choices;
+}
+
+void check_on_variants(const std::vector<StrategyChoice>& choices, const std::vector<Variant>& variants,
+                       const std::string& directory, Diagnostics& diagnostics) {
+  const std::string where =
+      variants.size() > 1 ? fmt::format(" (variant \"{}\", and it fits no other)", variants.front().name) : "";
+  for (const StrategyChoice& choice : choices) {
+    const auto strategy = make(*StrategyRegistry::instance().find(choice.name), choice, directory, diagnostics);
+    if (strategy == nullptr || fits_one(*strategy, variants)) continue;
+    Diagnostics found;
+    strategy->check(variants.front().cluster, variants.front().workload, found);
+    for (const Diagnostic& mistake : found.all()) diagnostics.add(mistake.place, mistake.message + where);
+  }
 }
 
 }  // namespace trainyard

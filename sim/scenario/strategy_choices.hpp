@@ -13,4 +13,9 @@ namespace trainyard {
 [[nodiscard]] std::vector<StrategyChoice> read_strategies(const ConfigValue& section, const std::string& directory,
                                                           Diagnostics& diagnostics);
 
+/// What each strategy finds wrong with its options on the clusters and workloads at hand (`Strategy::check`). A Plan that
+/// fits one variant is no mistake; of one that fits none, the mistakes on the first variant are added.
+void check_on_variants(const std::vector<StrategyChoice>& choices, const std::vector<Variant>& variants,
+                       const std::string& directory, Diagnostics& diagnostics);
+
 }  // namespace trainyard

@@ -51,6 +51,13 @@ Operator attention() {
   return op;
 }
 
+/// Costs nothing; rules may name it.
+Operator of_group(const std::string& group) {
+  Operator op;
+  op.name = op.group = group;
+  return op;
+}
+
 std::string lines_of(const Diagnostics& diagnostics) {
   std::string text;
   for (const Diagnostic& one : diagnostics.all())
@@ -74,7 +81,7 @@ Workload workload_of(int layers, double global_batch) {
   Workload workload;
   Module& module = workload.modules.emplace_back();
   module.name = "model";
-  module.types = {{"embedding", {}}, {"decoder", {attention()}}, {"head", {}}};
+  module.types = {{"embedding", {}}, {"decoder", {attention(), of_group("experts")}}, {"head", {of_group("head")}}};
   module.layers.push_back({"embedding", LayerTypeId{0}, {}, {}});
   for (int l = 0; l < layers; ++l) module.layers.push_back({std::to_string(l), LayerTypeId{1}, {}, {}});
   module.layers.push_back({"head", LayerTypeId{2}, {}, {}});

@@ -33,31 +33,31 @@ TEST_CASE("keys in the wrong place") {
   CHECK(errors("{tensor: 8, batch: 8}") ==
         "1:13: batch: `batch` belongs to the long form, which gives `layout` in place of tensor, data, pipeline and "
         "the like\n");
-  CHECK(errors("[1]") == "1:1: : expected a Plan: a map such as {tensor: 8, data: 2}, or {layout: [data: 16]}\n");
+  CHECK(errors("[1]") == "1:1: : expected a Plan: a map such as {tensor: 8, data: 2}, or {layout: [data: 16]}, got a list\n");
 }
 
 TEST_CASE("values that are none") {
   const auto errors = [](const std::string& yaml) { return read_text(yaml).errors; };
-  CHECK(errors("layout: {data: 8}") == "1:9: layout: expected axes such as [data: 2, tensor: 8], outermost first\n");
+  CHECK(errors("layout: {data: 8}") == "1:9: layout: expected axes such as [data: 2, tensor: 8], outermost first, got a map\n");
   CHECK(errors("layout: [dat: 8]") == "1:10: layout[0].dat: no axis \"dat\"; did you mean \"data\"?\n");
   CHECK(errors("{layout: [data: []]}") == "1:17: layout[0].data: an axis has at least one member\n");
   CHECK(errors("{devices: a.b, batch: 8}") ==
         "1:11: devices: expected devices such as a100, a100.0-3, a100.0.0-7:2 or a100.0.cpu (GROUP[.NODES[.DEVICES]]), "
         "or a "
-        "list of them\n");
+        "list of them, got text \"a.b\"\n");
   CHECK(errors("{devices: [], batch: 8}") == "1:11: devices: no devices: the list is empty\n");
   CHECK(errors("{batch: 8, order: [{compute: F0 G1}]}") ==
         "1:30: order[0].compute: \"G1\" is no operation; write F3, B3, W3, O3, R3, with a chunk F3.1, with a condition "
         "R0@F2, "
         "with a part encoder:F3\n");
   CHECK(errors("{batch: 8, iterations: 9-3}") ==
-        "1:24: iterations: expected a range such as 0-7 (both ends count), or one number\n");
+        "1:24: iterations: expected a range such as 0-7 (both ends count), or one number, got text \"9-3\"\n");
   CHECK(errors("{batch: 8, layers: 0-3, chunks: [[0-3]]}") ==
         "1:33: chunks: `chunks` beside `layers`: one of the two says what the stage holds\n");
   CHECK(errors("{batch: 8, home: {weight: host}}") ==
         "1:19: home.weight: no key \"weight\"; did you mean \"weights\"?\n");
   CHECK(errors("parts: [a]") ==
-        "1:8: parts: expected parts by the name of their pass, such as {encoder: {..}, train: {..}}\n");
+        "1:8: parts: expected parts by the name of their pass, such as {encoder: {..}, train: {..}}, got a list\n");
   CHECK(errors("{layout: [data: 2], owners: [0-9999999]}") == "1:30: owners[0]: item 9999999 is above 1000000\n");
 }
 
