@@ -40,6 +40,22 @@ TEST_CASE("Exact counts of released weights") {
   CHECK(count("llama-65b") == 65285660672.0);
 }
 
+// As the pages of the models on Hugging Face count the parameters of their weight files, recalled.
+TEST_CASE("Exact counts on model pages, where the vocabulary needs no padding") {
+  const std::pair<const char*, double> published[] = {
+      {"llama-33b", 32528943616.0},     {"qwen2-0.5b", 494032768.0},    {"qwen2-1.5b", 1543714304.0},
+      {"qwen2.5-3b", 3085938688.0},     {"qwen2-7b", 7615616512.0},     {"qwen2.5-14b", 14770033664.0},
+      {"qwen2.5-32b", 32763876352.0},   {"qwen3-0.6b", 596049920.0},    {"qwen3-1.7b", 1720574976.0},
+      {"qwen3-4b", 4022468096.0},       {"qwen3-8b", 8190735360.0},     {"qwen3-14b", 14768307200.0},
+      {"qwen3-32b", 32762123264.0},     {"gemma-2-9b", 9241705984.0},   {"gemma-2-27b", 27227128320.0},
+      {"phi-4", 14659507200.0},         {"llama-3.2-1b", 1235814400.0}, {"llama-3.2-3b", 3212749824.0},
+      {"mistral-nemo-12b", 12247782400.0}};
+  for (const auto& [name, parameters] : published) {
+    INFO(name);
+    CHECK(parameter_count(build_module(find_model(name)->architecture, {})) == parameters);
+  }
+}
+
 TEST_CASE("The catalogue lists every model once, with a summary") {
   std::set<std::string> names;
   for (const ModelEntry& entry : model_catalogue()) names.insert(entry.name);
