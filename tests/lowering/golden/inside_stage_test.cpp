@@ -110,3 +110,21 @@ TEST_CASE("picture: recompute_selective") {
   CHECK(near(run.report.step_time, 2 * (2_ms + 1_ms + 4_ms)));
   check_picture("recompute_selective", run);
 }
+
+TEST_CASE("picture: recompute_every") {
+  SmallCase small({}, {.layers = 5, .batch = 1}, {});
+  small.settings().recompute = Recompute{RecomputeKind::every, 2};
+  const RunResult run = small.run(true);
+  CHECK(near(run.report.step_time, 5 * (1_ms + 1_ms + 2_ms)));
+  check_picture("recompute_every", run);
+}
+
+TEST_CASE("picture: recompute_of_some_layers") {
+  SmallCase small({}, {.layers = 3, .batch = 1}, {});
+  Rule first{.layers = {LayerId(0)}, .operators = "", .devices = {}, .settings = small.settings()};
+  first.settings.recompute = Recompute{RecomputeKind::full, 1};
+  small.part().stages[0].rules.push_back(first);
+  const RunResult run = small.run(true);
+  CHECK(near(run.report.step_time, 3 * (1_ms + 2_ms) + 1_ms));
+  check_picture("recompute_of_some_layers", run);
+}

@@ -61,3 +61,16 @@ TEST_CASE("picture: in_flight_more") {
   CHECK(near(run.report.step_time, 1_ms + 2_ms + 5.0 * 3_ms + 2_ms + 2_ms));
   check_picture("in_flight_more", run);
 }
+
+TEST_CASE("picture: replicas_join") {
+  SmallCase small({.nodes = 3}, {.layers = 2, .batch = 6, .output = 10_MB}, {.stages = 2, .micro_batches = 3});
+  const std::vector<DeviceId> gpus = small.cluster.gpus();
+  small.part().stages[0].devices = {gpus[0], gpus[1]};
+  small.part().stages[1].devices = {gpus[2]};
+  small.settings().layout = Layout{equal_axis(AxisKind::data, 2)};
+  small.workload.software.overlap_pipeline = true;
+  small.part().stages[0].in_flight = 3;
+  const RunResult run = small.run();
+  CHECK(near(run.report.step_time, 1_ms + 2_ms + 3.0 * (2_ms + 4_ms) + 2_ms + 2_ms));
+  check_picture("replicas_join", run);
+}
