@@ -7,7 +7,7 @@ namespace trainyard {
 
 template <Is<SimulationRequest> T, class V>
 void visit_fields(T& r, V&& visit) {
-  visit(r.graph, r.events, r.stop_at_loss);
+  visit(r.graph, r.events, r.stop_at_loss, r.steps, r.until_it_repeats);
 }
 template <Is<WorkerFailure> T, class V>
 void visit_fields(T& f, V&& visit) {

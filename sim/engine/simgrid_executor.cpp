@@ -27,11 +27,15 @@ void require_sound(const EventTrace& events, const TaskGraph& graph) {
   }
 }
 
+void require_no_problems(const TaskGraph& graph) {
+  const std::vector<std::string> wrong = problems(graph);
+  require(wrong.empty(), fmt::format("a task graph with {} problems, first: {}", wrong.size(), wrong.empty() ? "" : wrong.front()));
+}
+
 }  // namespace
 
 void require_runnable(const TaskGraph& graph, const EventTrace& events) {
-  const std::vector<std::string> wrong = problems(graph);
-  require(wrong.empty(), fmt::format("a task graph with {} problems, first: {}", wrong.size(), wrong.empty() ? "" : wrong.front()));
+  require_no_problems(graph);
   const bool carried = std::any_of(graph.edges.begin(), graph.edges.end(), [](const Edge& edge) { return edge.distance > 0; });
   require(!carried, "a task graph with loop-carried edges must be unrolled before it runs");
   require_sound(events, graph);
@@ -39,7 +43,14 @@ void require_runnable(const TaskGraph& graph, const EventTrace& events) {
 
 Timeline SimGridExecutor::run(const TaskGraph& graph, const EventTrace& events, Controller& controller) {
   require_runnable(graph, events);
-  return SimGridSimulation(graph, events, controller).run();
+  return SimGridSimulation(graph, 1, events, controller).run();
+}
+
+Timeline SimGridExecutor::run_steps(const TaskGraph& graph, int steps, const EventTrace& events, Controller& controller) {
+  require(steps >= 1, "a graph runs for at least one step");
+  require_no_problems(graph);
+  require_sound(events, graph);
+  return SimGridSimulation(graph, steps, events, controller).run();
 }
 
 }  // namespace trainyard

@@ -18,6 +18,8 @@ namespace trainyard {
 class SimGridExecutor final : public Executor {
  public:
   Timeline run(const TaskGraph& graph, const EventTrace& events, Controller& controller) override;
+  /// The same as run(unroll(graph, steps), ..) without its copies; loop-carried edges are welcome.
+  static Timeline run_steps(const TaskGraph& graph, int steps, const EventTrace& events, Controller& controller);
 };
 
 /// Throws InternalError unless the graph has no problems and no loop-carried edges and the events are in order of time,

@@ -16,20 +16,22 @@ constexpr Seconds kNever{std::numeric_limits<double>::quiet_NaN()};
 
 }  // namespace
 
-SimGridSimulation::SimGridSimulation(const TaskGraph& graph, const EventTrace& events, Controller& controller)
+SimGridSimulation::SimGridSimulation(const TaskGraph& graph, int steps, const EventTrace& events, Controller& controller)
     : graph_(graph),
       events_(events),
       controller_(controller),
       platform_(graph, events),
-      activities_(graph.tasks.size()),
-      queue_(graph),
+      activities_(graph.tasks.size() * static_cast<std::size_t>(steps)),
+      queue_(graph, steps),
       has_kernels_(graph.processors.size(), 0),
-      phase_(graph.tasks.size(), 0),
-      open_parts_(graph.tasks.size(), 0),
+      shared_(graph.processors.size(), 0),
+      phase_(queue_.tasks(), 0),
+      open_parts_(queue_.tasks(), 0),
       batch_(queue_.ties_matter() || !events.empty()) {
-  timeline_.start.assign(graph.tasks.size(), kNever);
-  timeline_.end.assign(graph.tasks.size(), kNever);
+  timeline_.start.assign(queue_.tasks(), kNever);
+  timeline_.end.assign(queue_.tasks(), kNever);
   find_demands();
+  find_shared_processors();
 }
 
 Timeline SimGridSimulation::run() {
@@ -42,15 +44,15 @@ Timeline SimGridSimulation::run() {
     const std::string why = queue_.stuck();
     require(why.empty(), why);
   }
-  for (std::size_t i = 0; i < graph_.tasks.size(); ++i) timeline_.status.push_back(queue_.status(static_cast<int>(i)));
+  for (std::size_t i = 0; i < queue_.tasks(); ++i) timeline_.status.push_back(queue_.status(static_cast<int>(i)));
   return std::move(timeline_);
 }
 
 void SimGridSimulation::set_timers() {
-  for (std::size_t i = 0; i < graph_.tasks.size(); ++i)
-    if (graph_.tasks[i].release.value > 0)
-      at(graph_.tasks[i].release.value, [this, i] {
-        queue_.release(static_cast<int>(i), now());
+  for (int i = 0; i < static_cast<int>(queue_.tasks()); ++i)
+    if (task_of(i).release.value > 0)
+      at(task_of(i).release.value, [this, i] {
+        queue_.release(i, now());
         wake();
       });
   for (std::size_t i = 0; i < events_.size(); ++i)
@@ -108,6 +110,7 @@ void SimGridSimulation::start_tasks() {
   queue_.take_startable(started_);
   for (int task : started_) {
     timeline_.start[static_cast<std::size_t>(task)] = Seconds(now());
+    if (controller_.on_start(id_at<TaskId>(static_cast<std::size_t>(task)), Seconds(now())) == AfterEvents::stop) return stop();
     enter_phase(task);
   }
 }

@@ -18,7 +18,7 @@ namespace trainyard {
 /// One run. SimGrid calls back into it; no exception may leave a callback, so the first is kept and thrown after the run.
 class SimGridSimulation {
  public:
-  SimGridSimulation(const TaskGraph& graph, const EventTrace& events, Controller& controller);
+  SimGridSimulation(const TaskGraph& graph, int steps, const EventTrace& events, Controller& controller);
   Timeline run();
 
  private:
@@ -27,9 +27,11 @@ class SimGridSimulation {
     double share;
   };
 
+  [[nodiscard]] std::size_t in_step(int task) const { return static_cast<std::size_t>(task) % graph_.tasks.size(); }
   void find_demands();
+  void find_shared_processors();
   [[nodiscard]] std::span<const Demand> demands(int task) const {
-    const auto i = static_cast<std::size_t>(task);
+    const std::size_t i = in_step(task);
     return {demands_.data() + demand_begin_[i], demands_.data() + demand_begin_[i + 1]};
   }
 
@@ -72,7 +74,7 @@ class SimGridSimulation {
   [[nodiscard]] bool runs(int task) const {
     return !timeline_.stopped_early && queue_.status(task) == TaskStatus::never_started;
   }
-  [[nodiscard]] const Task& task_of(int task) const { return graph_.tasks[static_cast<std::size_t>(task)]; }
+  [[nodiscard]] const Task& task_of(int task) const { return graph_.tasks[in_step(task)]; }
   [[nodiscard]] const TaskPhase& phase_of(int task) const { return task_of(task).phases[phase_[static_cast<std::size_t>(task)]]; }
 
   const TaskGraph& graph_;
@@ -84,8 +86,9 @@ class SimGridSimulation {
   Timeline timeline_;
 
   std::vector<Demand> demands_;              ///< where and how much a task computes, largest share per processor
-  std::vector<std::size_t> demand_begin_;    ///< [task]
+  std::vector<std::size_t> demand_begin_;    ///< [task of a step]
   std::vector<char> has_kernels_;            ///< [processor]
+  std::vector<char> shared_;                 ///< [processor] two tasks may compute at once, or events may touch it
   std::vector<std::size_t> phase_;           ///< [task] the one it is in
   std::vector<int> open_parts_;              ///< [task] kernels, flows and delays of that phase in flight
   std::vector<int> ended_, started_;         ///< of this instant

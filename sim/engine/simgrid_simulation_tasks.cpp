@@ -34,6 +34,21 @@ void SimGridSimulation::find_demands() {
   }
 }
 
+/// A processor whose computing tasks all hold one and the same stream, with all of its compute, runs one at a time: each then
+/// lasts just as long as it takes alone, and needs no activity that SimGrid shares out.
+void SimGridSimulation::find_shared_processors() {
+  if (!events_.empty()) return shared_.assign(shared_.size(), 1);
+  std::vector<int> stream_of(shared_.size(), -1);
+  for (const Task& task : graph_.tasks)
+    for (const Slot& slot : task.slots) {
+      if (slot.compute_share <= 0) continue;
+      const std::size_t processor = index(graph_.streams[index(slot.stream)].processor);
+      const int stream = static_cast<int>(slot.stream);
+      if (stream_of[processor] < 0) stream_of[processor] = stream;
+      if (slot.compute_share < 1 || stream_of[processor] != stream) shared_[processor] = 1;
+    }
+}
+
 /// Goes on from the current phase until one takes time, or the task ends.
 void SimGridSimulation::enter_phase(int task) {
   const auto i = static_cast<std::size_t>(task);
@@ -68,7 +83,8 @@ void SimGridSimulation::start_work(int task, Seconds delay) {
 
 void SimGridSimulation::start_kernel(int task, Seconds alone) {
   if (alone.value <= 0) return;
-  if (demands(task).empty()) return wait(task, alone);
+  const std::span<const Demand> all = demands(task);
+  if (std::none_of(all.begin(), all.end(), [&](const Demand& demand) { return shared_[index(demand.processor)] != 0; })) return wait(task, alone);
   for (const Demand& demand : demands(task)) start_exec(task, demand, alone, false);
 }
 
@@ -157,7 +173,7 @@ void SimGridSimulation::lose(int task) {
 }
 
 void SimGridSimulation::stop() {
-  for (std::size_t i = 0; i < graph_.tasks.size(); ++i)
+  for (std::size_t i = 0; i < queue_.tasks(); ++i)
     if (timeline_.start[i].value >= 0 && runs(static_cast<int>(i))) lose(static_cast<int>(i));
   timeline_.stopped_early = true;
 }

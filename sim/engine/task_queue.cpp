@@ -20,7 +20,8 @@ Rows rows_of_slots(const TaskGraph& graph, bool by_stream) {
 Rows rows_of_successors(const TaskGraph& graph) {
   std::vector<std::pair<int, int>> entries;
   entries.reserve(graph.edges.size());
-  for (const Edge& edge : graph.edges) entries.emplace_back(static_cast<int>(edge.from), static_cast<int>(edge.to));
+  const int step = static_cast<int>(graph.tasks.size());
+  for (const Edge& edge : graph.edges) entries.emplace_back(static_cast<int>(edge.from), static_cast<int>(edge.to) + edge.distance * step);
   return {graph.tasks.size(), entries};
 }
 
@@ -33,30 +34,37 @@ Rows::Rows(std::size_t rows, std::span<const std::pair<int, int>> entries) : beg
   for (const auto& [row, value] : entries) values_[at[static_cast<std::size_t>(row)]++] = value;
 }
 
-TaskQueue::TaskQueue(const TaskGraph& graph)
+TaskQueue::TaskQueue(const TaskGraph& graph, int steps)
     : graph_(graph),
       slots_(rows_of_slots(graph, false)),
       successors_(rows_of_successors(graph)),
       order_(rows_of_slots(graph, true)),
-      blockers_(graph.tasks.size(), 0),
-      offers_(graph.tasks.size()),
-      status_(graph.tasks.size(), TaskStatus::never_started),
-      started_(graph.tasks.size(), 0),
-      dead_(graph.tasks.size(), 0),
+      blockers_(graph.tasks.size() * static_cast<std::size_t>(steps), 0),
+      offers_(blockers_.size()),
+      status_(blockers_.size(), TaskStatus::never_started),
+      started_(blockers_.size(), 0),
+      dead_(blockers_.size(), 0),
       streams_(graph.streams.size()) {
   for (std::size_t s = 0; s < streams_.size(); ++s) {
     streams_[s].program_order = graph.streams[s].discipline == Discipline::program_order;
     ties_matter_ = ties_matter_ || !streams_[s].program_order;
   }
-  for (const Edge& edge : graph.edges) ++blockers_[index(edge.to)];
-  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+  for (std::size_t i = 0; i < blockers_.size(); ++i) for_successors(static_cast<int>(i), [&](int next) { ++blockers_[static_cast<std::size_t>(next)]; });
+  for (std::size_t i = 0; i < blockers_.size(); ++i) {
     offers_[i].task = static_cast<int>(i);
-    for (int stream : slots_[i])
-      if (graph.streams[static_cast<std::size_t>(stream)].discipline == Discipline::priority)
-        offers_[i].rank = graph.tasks[i].priority;
-    if (graph.tasks[i].release.value > 0) ++blockers_[i];
+    const Task& task = graph.tasks[in_step(static_cast<int>(i))];
+    for (int stream : streams_of(static_cast<int>(i)))
+      if (graph.streams[static_cast<std::size_t>(stream)].discipline == Discipline::priority) offers_[i].rank = task.priority;
+    if (task.release.value > 0) ++blockers_[i];
     if (blockers_[i] == 0) enqueue(offers_[i]);
   }
+}
+
+int TaskQueue::turn(int stream, std::size_t position) const {
+  const std::span<const int> order = order_[static_cast<std::size_t>(stream)];
+  const std::size_t n = graph_.tasks.size();
+  if (position >= order.size() * (tasks() / n)) return -1;
+  return static_cast<int>(position / order.size() * n) + order[position % order.size()];
 }
 
 void TaskQueue::unblock(int task, double now) {
@@ -67,7 +75,7 @@ void TaskQueue::unblock(int task, double now) {
 }
 
 void TaskQueue::enqueue(const Offer& offer) {
-  for (int s : slots_[static_cast<std::size_t>(offer.task)]) {
+  for (int s : streams_of(offer.task)) {
     StreamState& stream = streams_[static_cast<std::size_t>(s)];
     if (stream.program_order) continue;
     const auto before = [](const Offer& a, const Offer& b) { return b < a; };
@@ -77,7 +85,7 @@ void TaskQueue::enqueue(const Offer& offer) {
 }
 
 void TaskQueue::dequeue(const Offer& offer) {
-  for (int s : slots_[static_cast<std::size_t>(offer.task)]) {
+  for (int s : streams_of(offer.task)) {
     std::vector<Offer>& waiting = streams_[static_cast<std::size_t>(s)].waiting;
     const auto before = [](const Offer& a, const Offer& b) { return b < a; };
     const auto at = std::lower_bound(waiting.begin(), waiting.end(), offer, before);
@@ -89,17 +97,17 @@ void TaskQueue::end(int task, double now) {
   const auto i = static_cast<std::size_t>(task);
   status_[i] = TaskStatus::done;
   ++ended_;
-  for (int stream : slots_[i]) free_stream(stream);
-  for (int next : successors_[i]) unblock(next, now);
+  for (int stream : streams_of(task)) free_stream(stream);
+  for_successors(task, [&](int next) { unblock(next, now); });
 }
 
 void TaskQueue::free_stream(int s) {
   StreamState& stream = streams_[static_cast<std::size_t>(s)];
   stream.busy = false;
   if (!stream.program_order) return offer_after(s, nullptr);
-  const std::span<const int> order = order_[static_cast<std::size_t>(s)];
-  if (++stream.next == order.size()) return;
-  const auto task = static_cast<std::size_t>(order[stream.next]);
+  const int next = turn(s, ++stream.next);
+  if (next < 0) return;
+  const auto task = static_cast<std::size_t>(next);
   if (blockers_[task] == 0 && !dead_[task]) candidates_.push(offers_[task]);
 }
 
@@ -116,10 +124,10 @@ void TaskQueue::offer_after(int s, const Offer* tried) {
 bool TaskQueue::can_start(int task) const {
   const auto i = static_cast<std::size_t>(task);
   if (started_[i] || dead_[i]) return false;
-  const std::span<const int> slots = slots_[i];
+  const std::span<const int> slots = streams_of(task);
   return std::all_of(slots.begin(), slots.end(), [&](int s) {
     const StreamState& stream = streams_[static_cast<std::size_t>(s)];
-    return !stream.busy && (!stream.program_order || order_[static_cast<std::size_t>(s)][stream.next] == task);
+    return !stream.busy && (!stream.program_order || turn(s, stream.next) == task);
   });
 }
 
@@ -127,7 +135,7 @@ void TaskQueue::start(const Offer& offer) {
   const auto i = static_cast<std::size_t>(offer.task);
   started_[i] = 1;
   if (ties_matter_) dequeue(offer);
-  for (int stream : slots_[i]) streams_[static_cast<std::size_t>(stream)].busy = true;
+  for (int stream : streams_of(offer.task)) streams_[static_cast<std::size_t>(stream)].busy = true;
 }
 
 void TaskQueue::take_startable(std::vector<int>& started) {
@@ -146,8 +154,8 @@ void TaskQueue::take_startable(std::vector<int>& started) {
 
 std::vector<int> TaskQueue::lose_processor(ProcessorId processor) {
   std::vector<int> running;
-  for (std::size_t i = 0; i < graph_.tasks.size(); ++i) {
-    const std::vector<Slot>& slots = graph_.tasks[i].slots;
+  for (std::size_t i = 0; i < tasks(); ++i) {
+    const std::vector<Slot>& slots = graph_.tasks[in_step(static_cast<int>(i))].slots;
     const bool holds = std::any_of(slots.begin(), slots.end(), [&](const Slot& slot) {
       return graph_.streams[index(slot.stream)].processor == processor;
     });

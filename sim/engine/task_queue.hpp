@@ -31,7 +31,8 @@ class Rows {
 /// one that is blocked elsewhere is passed over. Nothing that was started is interrupted.
 class TaskQueue {
  public:
-  explicit TaskQueue(const TaskGraph& graph);
+  /// `steps` instances of the graph in a row, as unroll() numbers them; loop-carried edges join them.
+  explicit TaskQueue(const TaskGraph& graph, int steps = 1);
 
   /// True if the order in which the ends of one instant become known can change what starts: all of them must be told
   /// before take_startable().
@@ -48,7 +49,8 @@ class TaskQueue {
   void take_startable(std::vector<int>& started);
 
   [[nodiscard]] TaskStatus status(int task) const { return status_[static_cast<std::size_t>(task)]; }
-  [[nodiscard]] bool all_done() const { return ended_ == graph_.tasks.size(); }
+  [[nodiscard]] std::size_t tasks() const { return status_.size(); }
+  [[nodiscard]] bool all_done() const { return ended_ == tasks(); }
   /// "" if every task is done or cannot start because of a lost processor; else who waits for whom, with a cycle.
   [[nodiscard]] std::string stuck() const;
 
@@ -67,10 +69,16 @@ class TaskQueue {
   struct StreamState {
     bool program_order = true;
     bool busy = false;
-    std::size_t next = 0;          ///< program order: position in order_ of the task whose turn it is
+    std::size_t next = 0;          ///< program order: position of the task whose turn it is
     std::vector<Offer> waiting;    ///< else: ready tasks, first the one to take first
   };
 
+  [[nodiscard]] std::size_t in_step(int task) const { return static_cast<std::size_t>(task) % graph_.tasks.size(); }
+  [[nodiscard]] std::span<const int> streams_of(int task) const { return slots_[in_step(task)]; }
+  /// The task at a stream's position in program order; positions go on from step to step. -1: behind the last.
+  [[nodiscard]] int turn(int stream, std::size_t position) const;
+  template <class F>
+  void for_successors(int task, F&& act) const;
   void unblock(int task, double now);
   void enqueue(const Offer& offer);
   void dequeue(const Offer& offer);
@@ -81,11 +89,12 @@ class TaskQueue {
   [[nodiscard]] std::vector<int> waits_for(int task) const;
   [[nodiscard]] std::vector<char> explained_by_loss() const;
   [[nodiscard]] std::string describe_wait(int from) const;
+  [[nodiscard]] std::string describe_task(int task) const;
 
   const TaskGraph& graph_;
-  Rows slots_;                     ///< [task] streams
-  Rows successors_;                ///< [task] tasks
-  Rows order_;                     ///< [stream] tasks by id
+  Rows slots_;                     ///< [task of a step] streams
+  Rows successors_;                ///< [task of a step] tasks by distance from the start of its step
+  Rows order_;                     ///< [stream] tasks of a step by id
   std::vector<int> blockers_;      ///< [task] predecessors that have not ended, plus 1 before the release
   std::vector<Offer> offers_;      ///< [task] its place in queues
   std::vector<TaskStatus> status_;
@@ -95,5 +104,12 @@ class TaskQueue {
   std::size_t ended_ = 0;
   bool ties_matter_ = false;
 };
+
+template <class F>
+void TaskQueue::for_successors(int task, F&& act) const {
+  const std::size_t own = in_step(task), step_begins = static_cast<std::size_t>(task) - own;
+  for (const int next : successors_[own])
+    if (const std::size_t at = step_begins + static_cast<std::size_t>(next); at < tasks()) act(static_cast<int>(at));
+}
 
 }  // namespace trainyard

@@ -7,16 +7,28 @@
 #include "sim/engine/message.hpp"
 #include "sim/engine/nursery.hpp"
 #include "sim/engine/simgrid_executor.hpp"
+#include "sim/model/step_times.hpp"
 
 namespace trainyard {
 namespace {
 
+Timeline simulate_until_it_repeats(const SimulationRequest& request) {
+  StopAtRepeat stop(request.graph);
+  Timeline timeline = SimGridExecutor::run_steps(request.graph, request.steps, request.events, stop);
+  const std::size_t tasks = request.graph.tasks.size() * stop.steps();
+  timeline.start.resize(tasks);
+  timeline.end.resize(tasks);
+  timeline.status.resize(tasks);
+  return timeline;
+}
+
 std::string simulate(std::string_view bytes) {
   const SimulationRequest request = decode_request(bytes);
+  if (request.until_it_repeats) return encode(SimulationResult(simulate_until_it_repeats(request)));
   RunOn run_on;
   StopAtLoss stop;
   Controller& controller = request.stop_at_loss ? static_cast<Controller&>(stop) : run_on;
-  return encode(SimulationResult(SimGridExecutor().run(request.graph, request.events, controller)));
+  return encode(SimulationResult(SimGridExecutor::run_steps(request.graph, request.steps, request.events, controller)));
 }
 
 SimulationResult result_of(const WorkerAnswer& answer) {

@@ -13,9 +13,11 @@
 namespace trainyard {
 
 struct SimulationRequest {
-  TaskGraph graph;                 ///< unrolled
+  TaskGraph graph;
   EventTrace events;
   bool stop_at_loss = false;       ///< StopAtLoss instead of RunOn
+  int steps = 1;                   ///< instances of the graph in a row
+  bool until_it_repeats = false;   ///< StopAtRepeat; the timeline then ends with the step in whose first instant it stopped
 };
 
 /// The simulation did not end in an orderly way.

@@ -3,30 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "sim/lowering/step_report.hpp"
+#include "sim/model/step_times.hpp"
 #include "sim/units/error.hpp"
 
 namespace trainyard {
 namespace {
 
-/// Steps that are unrolled until the last two are equal; what does not repeat within the last number is given as a mean.
-constexpr std::array kUnrolledSteps{2, 4, 8, 16};
-constexpr int kMeanOverSteps = 8;
-/// Tasks that are simulated at most in search of a period; a larger graph is given as the mean of what was simulated.
-constexpr std::size_t kMostTasks = 400'000;
+/// Steps that are simulated in search of a period; what does not repeat within them is given as a mean.
+constexpr int kMostSteps = 16, kMeanOverSteps = 8;
+/// Tasks that are simulated at most for it, beyond the four steps in which a step can begin to repeat.
+constexpr std::size_t kMostTasks = 800'000;
+constexpr int kLeastSteps = 4;
 
-/// A Plan on its way to a report.
-struct Attempt {
-  Lowered lowered;
-  std::string failure;                   ///< "": still going or done
-  std::optional<SimulatedStep> done;
-};
-
-/// Whether unrolling further is beyond the last number or the bound on tasks.
-bool is_last_try(int steps, std::size_t step_tasks) {
-  return steps == kUnrolledSteps.back() || 2 * std::size_t(steps) * step_tasks > kMostTasks;
+int most_steps(const TaskGraph& step) {
+  return int(std::clamp(kMostTasks / std::max<std::size_t>(1, step.tasks.size()), std::size_t(kLeastSteps), std::size_t(kMostSteps)));
 }
 
 std::string joined(const std::vector<std::string>& lines) { return fmt::format("{}", fmt::join(lines, "; ")); }
@@ -50,44 +42,52 @@ std::vector<SimulationOutcome> StepSimulator::simulate(std::span<const Plan> pla
 SimulatedStep StepSimulator::simulate_with_trace(const Plan& plan) { return std::move(run(std::span(&plan, 1), true).front()); }
 
 std::vector<SimulatedStep> StepSimulator::run(std::span<const Plan> plans, bool keep_trace) {
-  std::vector<Attempt> attempts(plans.size());
+  std::vector<SimulatedStep> steps(plans.size());
+  std::vector<Lowered> lowered;
+  std::vector<SimulationRequest> requests;
+  std::vector<std::size_t> who;
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    attempts[i].failure = joined(plans[i].check(cluster_, workload_));
-    if (attempts[i].failure.empty()) attempts[i].lowered = lower(plans[i], workload_, cluster_, router_, options_);
-  }
-  for (const int steps : kUnrolledSteps) {
-    std::vector<SimulationRequest> requests;
-    std::vector<std::size_t> who;
-    for (std::size_t i = 0; i < attempts.size(); ++i) {
-      if (attempts[i].done || !attempts[i].failure.empty()) continue;
-      requests.push_back({unroll(attempts[i].lowered.graph, steps), {}, false});
-      who.push_back(i);
+    if (const std::string wrong = joined(plans[i].check(cluster_, workload_)); !wrong.empty()) {
+      steps[i].outcome = SimulationError{wrong};
+      continue;
     }
-    if (requests.empty()) break;
-    std::vector<SimulationResult> results = nursery_.run(requests, jobs_);
-    for (std::size_t r = 0; r < results.size(); ++r) {
-      Attempt& attempt = attempts[who[r]];
-      if (const auto* failure = std::get_if<WorkerFailure>(&results[r])) {
-        attempt.failure = failure_text(*failure);
-        continue;
-      }
-      Timeline& timeline = std::get<Timeline>(results[r]);
-      const StepTimes times = step_times(attempt.lowered.graph, timeline);
-      const std::optional<StepWindow> period = times.period();
-      if (!period && !is_last_try(steps, attempt.lowered.graph.tasks.size())) continue;
-      const int mean_over = std::min(kMeanOverSteps, steps - 1);
-      StepReport report = report_step(attempt.lowered, requests[r].graph, timeline, period ? *period : times.last(mean_over),
-                                      workload_, cluster_);
-      if (!period)
-        report.extrapolated.push_back(fmt::format("the step does not repeat within {} steps: mean of the last {}", steps, mean_over));
-      attempt.done = SimulatedStep{std::move(report), std::nullopt};
-      if (keep_trace) attempt.done->trace = StepTrace{std::move(requests[r].graph), std::move(timeline)};
-    }
+    lowered.push_back(lower(plans[i], workload_, cluster_, router_, options_));
+    TaskGraph graph = lowered.back().graph;
+    const int most = most_steps(graph);
+    requests.push_back({std::move(graph), {}, false, most, true});
+    who.push_back(i);
   }
-  std::vector<SimulatedStep> steps;
-  for (Attempt& attempt : attempts)
-    steps.push_back(attempt.done ? std::move(*attempt.done) : SimulatedStep{SimulationError{attempt.failure}, std::nullopt});
+  const std::vector<SimulationResult> results = nursery_.run(requests, jobs_);
+  for (std::size_t r = 0; r < results.size(); ++r) {
+    SimulatedStep& step = steps[who[r]];
+    if (const auto* failure = std::get_if<WorkerFailure>(&results[r])) {
+      step.outcome = SimulationError{failure_text(*failure)};
+      continue;
+    }
+    const Timeline& timeline = std::get<Timeline>(results[r]);
+    step.outcome = report(lowered[r], timeline);
+    if (keep_trace) step.trace = trace(lowered[r].graph, timeline);
+  }
   return steps;
+}
+
+/// Of the period that was found; else of the mean, which the report says.
+StepReport StepSimulator::report(const Lowered& lowered, const Timeline& timeline) const {
+  const StepTimes times = step_times(lowered.graph, timeline);
+  if (timeline.stopped_early)
+    return report_step(lowered, timeline, times.last(period_of(times.start).value_or(1)), workload_, cluster_);
+  const int steps = int(times.start.size()), mean_over = std::min(kMeanOverSteps, steps - 1);
+  StepReport report = report_step(lowered, timeline, times.last(mean_over), workload_, cluster_);
+  report.extrapolated.push_back(fmt::format("the step does not repeat within {} steps: mean of the last {}", steps, mean_over));
+  return report;
+}
+
+/// The steps that were looked at, each to its end.
+std::optional<StepTrace> StepSimulator::trace(const TaskGraph& step, const Timeline& timeline) const {
+  const int steps = int(timeline.start.size() / step.tasks.size()) - (timeline.stopped_early ? 1 : 0);
+  SimulationResult whole = std::move(nursery_.run({{step, {}, false, steps, false}}, 1).front());
+  if (std::holds_alternative<WorkerFailure>(whole)) return std::nullopt;
+  return StepTrace{unroll(step, steps), std::move(std::get<Timeline>(whole))};
 }
 
 }  // namespace trainyard

@@ -34,9 +34,9 @@ std::vector<MemoryPeak> memory_peaks(const TaskGraph& graph, const Timeline& tim
   std::vector<MemoryBreakdown> resident(graph.processors.size());
   for (const Resident& r : graph.residents) resident[index(r.processor)][std::size_t(r.kind)] += r.bytes;
   std::vector<std::vector<Change>> changes(graph.processors.size());
-  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+  for (std::size_t i = 0; i < timeline.status.size(); ++i) {
     if (timeline.status[i] == TaskStatus::never_started) continue;
-    for (const Memory& memory : graph.tasks[i].memory) {
+    for (const Memory& memory : graph.tasks[i % graph.tasks.size()].memory) {
       auto& list = changes[index(memory.processor)];
       const Bytes passing = std::max(Bytes(0), memory.peak_inside - memory.at_start);
       list.push_back({timeline.start[i].value, 1, memory.kind, memory.at_start, passing});

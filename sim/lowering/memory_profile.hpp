@@ -15,7 +15,7 @@ struct MemoryPeak {
   Seconds when{};
 };
 
-/// [processor]. What ends at an instant frees before what starts there takes.
+/// [processor], of one or several steps of the graph. What ends at an instant frees before what starts there takes.
 [[nodiscard]] std::vector<MemoryPeak> memory_peaks(const TaskGraph& graph, const Timeline& timeline);
 
 }  // namespace trainyard

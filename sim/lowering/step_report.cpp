@@ -13,15 +13,15 @@ namespace {
 
 constexpr double kRepeatTolerance = 1e-9;
 
-MemoryReport fullest(const Lowered& lowered, const TaskGraph& unrolled, const Timeline& timeline, const Cluster& cluster) {
-  const std::vector<MemoryPeak> peaks = memory_peaks(unrolled, timeline);
+MemoryReport fullest(const Lowered& lowered, const Timeline& timeline, const Cluster& cluster) {
+  const std::vector<MemoryPeak> peaks = memory_peaks(lowered.graph, timeline);
   MemoryReport worst;
   for (std::size_t p = 0; p < peaks.size(); ++p) {
     const SimulatedDevice& device = lowered.devices[p];
     const Bytes reserved = reserved_memory(cluster.type_of(device.first), peaks[p].peak, device.tensor);
-    const Bytes peak = peaks[p].peak + reserved, capacity = unrolled.processors[p].memory;
+    const Bytes peak = peaks[p].peak + reserved, capacity = lowered.graph.processors[p].memory;
     if (p > 0 && peak / capacity <= worst.peak / worst.capacity) continue;
-    worst = {unrolled.processors[p].name, peak, capacity, peaks[p].at_peak, peaks[p].when};
+    worst = {lowered.graph.processors[p].name, peak, capacity, peaks[p].at_peak, peaks[p].when};
     worst.at_peak[std::size_t(MemoryClass::reserved)] += reserved;
   }
   return worst;
@@ -41,8 +41,8 @@ std::optional<StepWindow> StepTimes::period() const {
   const std::size_t n = end.size();
   if (n == 1) return StepWindow{Seconds(0), end[0], 1};
   if (n == 2) return equal(end[1] - end[0], start[1] - start[0]) ? std::optional(StepWindow{end[0], end[1], 1}) : std::nullopt;
-  const bool repeats = equal(start[n - 1] - start[n - 2], start[n - 2] - start[n - 3]);
-  return repeats ? std::optional(last(1)) : std::nullopt;
+  const std::optional<int> steps = period_of(start);
+  return steps ? std::optional(last(*steps)) : std::nullopt;
 }
 
 StepWindow StepTimes::last(int steps) const { return {start[start.size() - 1 - std::size_t(steps)], start.back(), steps}; }
@@ -59,12 +59,12 @@ StepTimes step_times(const TaskGraph& step, const Timeline& timeline) {
   return times;
 }
 
-StepReport report_step(const Lowered& lowered, const TaskGraph& unrolled, const Timeline& timeline, const StepWindow& window,
-                       const Workload& workload, const Cluster& cluster) {
+StepReport report_step(const Lowered& lowered, const Timeline& timeline, const StepWindow& window, const Workload& workload,
+                       const Cluster& cluster) {
   StepReport report;
   report.step_time = window.step_time();
   report.first_step_time = step_times(lowered.graph, timeline).end.front();
-  report.time = time_breakdown(lowered, unrolled, timeline, window.from, window.to);
+  report.time = time_breakdown(lowered, timeline, window.from, window.to);
   report.time *= 1 / double(window.steps);
   const Seconds exposed = report.time.tensor + report.time.pipeline + report.time.data + report.time.expert + report.time.context;
   report.bubble_fraction = report.time.bubble / report.step_time;
@@ -75,11 +75,11 @@ StepReport report_step(const Lowered& lowered, const TaskGraph& unrolled, const 
   report.tokens = tokens_per_step(workload);
   report.samples = workload.global_batch;
   report.gpus = std::int64_t(lowered.used.size());
-  report.memory = fullest(lowered, unrolled, timeline, cluster);
+  report.memory = fullest(lowered, timeline, cluster);
   const Price price = price_of(cluster, lowered.used);
   report.price = price.rate;
   report.price_known = price.known;
-  report.simulated_tasks = std::int64_t(unrolled.tasks.size());
+  report.simulated_tasks = std::int64_t(timeline.end.size() - (timeline.stopped_early ? lowered.graph.tasks.size() : 0));
   report.device_classes = std::int64_t(lowered.devices.size());
   report.extrapolated = lowered.extrapolated;
   return report;

@@ -73,14 +73,16 @@ void add_idle(DeviceTime& device, double from, double to) {
 
 }  // namespace
 
-TimeBreakdown time_breakdown(const Lowered& lowered, const TaskGraph& unrolled, const Timeline& timeline, Seconds from, Seconds to) {
-  std::vector<DeviceTime> devices(unrolled.processors.size());
-  for (std::size_t i = 0; i < unrolled.tasks.size(); ++i) {
-    const Task& task = unrolled.tasks[i];
-    const double start = std::max(timeline.start[i].value, from.value), end = std::min(timeline.end[i].value, to.value);
+TimeBreakdown time_breakdown(const Lowered& lowered, const Timeline& timeline, Seconds from, Seconds to) {
+  const TaskGraph& step = lowered.graph;
+  std::vector<DeviceTime> devices(step.processors.size());
+  for (std::size_t i = 0; i < timeline.start.size(); ++i) {
+    const Task& task = step.tasks[i % step.tasks.size()];
+    const double start = std::max(timeline.start[i].value, from.value);
+    const double end = is_finite(timeline.end[i]) ? std::min(timeline.end[i].value, to.value) : to.value;
     if (!(end > start)) continue;
     for (const Slot& held : task.slots) {
-      DeviceTime& device = devices[index(unrolled.streams[index(held.stream)].processor)];
+      DeviceTime& device = devices[index(step.streams[index(held.stream)].processor)];
       const bool compute = held.compute_share >= 1;
       if (compute) add_compute(task, Seconds(end - start), device.time);
       const int kind = compute ? -1 : int(task.label.kind);

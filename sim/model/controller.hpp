@@ -1,9 +1,10 @@
-// The one callback of an executor: what to do when something happened to the resources.
+// The callbacks of an executor: what to do when something happened to the resources, or a task starts.
 #pragma once
 
 #include <span>
 
 #include "sim/model/event_trace.hpp"
+#include "sim/units/ids.hpp"
 #include "sim/units/quantity.hpp"
 
 namespace trainyard {
@@ -15,6 +16,8 @@ class Controller {
  public:
   virtual ~Controller() = default;
   virtual AfterEvents on_events(Seconds now, std::span<const Event> events) noexcept = 0;
+  /// Called as a task starts, in order of time. Must not throw.
+  virtual AfterEvents on_start(TaskId, Seconds) noexcept { return AfterEvents::go_on; }
 };
 
 /// Lets the graph run on with what is left.

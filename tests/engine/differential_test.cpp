@@ -38,7 +38,7 @@ void compare(const std::vector<SimulationRequest>& requests) {
     RunOn run_on;
     StopAtLoss stop;
     Controller& controller = request.stop_at_loss ? static_cast<Controller&>(stop) : run_on;
-    const Timeline reference = ReferenceExecutor().run(request.graph, request.events, controller);
+    const Timeline reference = ReferenceExecutor().run(unroll(request.graph, request.steps), request.events, controller);
     if (const auto* timeline = std::get_if<Timeline>(&results[i])) check_same(*timeline, reference);
   }
 }
@@ -48,6 +48,18 @@ void compare(const std::vector<SimulationRequest>& requests) {
 TEST_CASE("300 random graphs run as in the reference executor") {
   std::vector<SimulationRequest> requests;
   for (unsigned seed = 0; seed < 300; ++seed) requests.push_back({random_graph(seed), {}, false});
+  compare(requests);
+}
+
+TEST_CASE("100 random graphs, several times in a row, run as their unrolled copies in the reference executor") {
+  std::vector<SimulationRequest> requests;
+  for (unsigned seed = 3000; seed < 3100; ++seed) {
+    TaskGraph graph = random_graph(seed);
+    const std::size_t last = graph.tasks.size() - 1;
+    graph.edges.push_back({id_at<TaskId>(last), id_at<TaskId>(last / 2), 1});
+    graph.edges.push_back({id_at<TaskId>(last / 3), TaskId{0}, 2});
+    requests.push_back({std::move(graph), {}, false, 2 + int(seed % 3)});
+  }
   compare(requests);
 }
 

@@ -19,7 +19,7 @@ RunResult run_plan(const Plan& plan, const Workload& workload, const Cluster& cl
   const StepTimes times = step_times(result.lowered.graph, result.timeline);
   const std::optional<StepWindow> period = times.period();
   const StepWindow window = period ? *period : times.last(1);
-  result.report = report_step(result.lowered, result.unrolled, result.timeline, window, workload, cluster);
+  result.report = report_step(result.lowered, result.timeline, window, workload, cluster);
   return result;
 }
 
