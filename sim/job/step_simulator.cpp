@@ -74,8 +74,8 @@ std::vector<SimulatedStep> StepSimulator::run(std::span<const Plan> plans, bool 
 /// Of the period that was found; else of the mean, which the report says.
 StepReport StepSimulator::report(const Lowered& lowered, const Timeline& timeline) const {
   const StepTimes times = step_times(lowered.graph, timeline);
-  if (timeline.stopped_early)
-    return report_step(lowered, timeline, times.last(period_of(times.start).value_or(1)), workload_, cluster_);
+  const std::optional<int> period = period_of(times.start);
+  if (timeline.stopped_early || period) return report_step(lowered, timeline, times.last(period.value_or(1)), workload_, cluster_);
   const int steps = int(times.start.size()), mean_over = std::min(kMeanOverSteps, steps - 1);
   StepReport report = report_step(lowered, timeline, times.last(mean_over), workload_, cluster_);
   report.extrapolated.push_back(fmt::format("the step does not repeat within {} steps: mean of the last {}", steps, mean_over));

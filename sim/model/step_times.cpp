@@ -1,5 +1,6 @@
 #include "sim/model/step_times.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace trainyard {
@@ -24,6 +25,9 @@ std::optional<int> period_of(std::span<const Seconds> starts) {
   return std::nullopt;
 }
 
+StopAtRepeat::StopAtRepeat(const TaskGraph& step)
+    : step_(step), counted_(std::size_t(std::ranges::count_if(step.tasks, [](const Task& task) { return !task.slots.empty(); }))) {}
+
 AfterEvents StopAtRepeat::on_start(TaskId task, Seconds now) noexcept {
   const std::size_t tasks = step_.tasks.size(), step = index(task) / tasks, own = index(task) % tasks;
   if (step_.tasks[own].slots.empty()) return AfterEvents::go_on;
@@ -32,22 +36,30 @@ AfterEvents StopAtRepeat::on_start(TaskId task, Seconds now) noexcept {
     starts.resize(tasks, kNotYet);
     starts[own] = now;
   }
+  ++started_;
   if (step < step_starts_.size()) return AfterEvents::go_on;
   step_starts_.push_back(now);
-  const bool repeats = step == 2 ? second_is_like_first() : period_of(step_starts_).has_value();
+  started_before_.push_back(started_ - 1);
+  const bool repeats = step == 2 ? second_is_like_first() : keeps_pace();
   return repeats ? AfterEvents::stop : AfterEvents::go_on;
 }
 
-/// What has not started in the second step by the start of the third must not have started in the first by that of the second.
 bool StopAtRepeat::second_is_like_first() const {
   const Seconds period = step_starts_[1] - step_starts_[0];
   if (!equal(step_starts_[2] - step_starts_[1], period, period)) return false;
   for (std::size_t i = 0; i < first_.size(); ++i) {
     if (step_.tasks[i].slots.empty()) continue;
-    const bool early = first_[i] >= Seconds(0) && first_[i] < step_starts_[1] - period * kRepeatTolerance;
-    if (second_[i] < Seconds(0) ? early : !equal(second_[i] - period, first_[i], period)) return false;
+    if (first_[i] < Seconds(0) || second_[i] < Seconds(0) || !equal(second_[i] - period, first_[i], period)) return false;
   }
   return true;
+}
+
+bool StopAtRepeat::keeps_pace() const {
+  const std::optional<int> period = period_of(step_starts_);
+  if (!period) return false;
+  const std::size_t last = started_before_.size() - 1, steps = std::size_t(*period);
+  const auto in_period = [&](std::size_t end) { return started_before_[end] - started_before_[end - steps]; };
+  return in_period(last) == counted_ * steps && in_period(last - steps) == counted_ * steps;
 }
 
 }  // namespace trainyard

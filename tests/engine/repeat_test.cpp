@@ -45,12 +45,12 @@ TEST_CASE("a step like the one before needs two steps, and the third only begins
   CHECK(timeline.start[4].value == Approx(6).epsilon(1e-12));
 }
 
-// Processor a works 1 s a step, b 3 s, and a may be two steps ahead of b: it starts at 0, 1, 2, 3 + 1, then every 3 s.
+// Processor a works 1 s a step, b 3 s, and a may be five steps ahead of b: until then it seems to repeat every second.
 TEST_CASE("a warm-up of several steps is waited for") {
   GraphBuilder build;
   const TaskId a = build.kernel(build.stream(build.processor("a")), 1_s), b = build.kernel(build.stream(build.processor("b")), 3_s);
   build.edge(a, b);
-  build.graph.edges.push_back({b, a, 3});
+  build.graph.edges.push_back({b, a, 6});
   const Timeline timeline = until_it_repeats(build.graph);
   CHECK(timeline.stopped_early);
   std::vector<Seconds> starts;
