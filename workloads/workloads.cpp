@@ -63,6 +63,18 @@ class WorkloadBuilder {
     return std::move(result_);
   }
 
+  std::optional<Architecture> model() {
+    const View value = section_["model"];
+    if (!value) {
+      diagnostics_.add(section_.place(), "`model` is missing");
+      return std::nullopt;
+    }
+    if (value.is_scalar()) return catalogue_model(value);
+    if (value["config"]) return config_model(value);
+    result_.model = "written out";
+    return read_architecture(value, diagnostics_);
+  }
+
  private:
   void not_simulated(const SourcePlace& place, std::string_view what) {
     diagnostics_.add(place, fmt::format("{} is not simulated yet", what));
@@ -125,18 +137,6 @@ class WorkloadBuilder {
     };
     settle("gradient_type", result_.software.gradient_type);
     settle("gradient_reduce_type", result_.software.gradient_reduce_type);
-  }
-
-  std::optional<Architecture> model() {
-    const View value = section_["model"];
-    if (!value) {
-      diagnostics_.add(section_.place(), "`model` is missing");
-      return std::nullopt;
-    }
-    if (value.is_scalar()) return catalogue_model(value);
-    if (value["config"]) return config_model(value);
-    result_.model = "written out";
-    return read_architecture(value, diagnostics_);
   }
 
   std::optional<Architecture> catalogue_model(const View& value) {
@@ -210,6 +210,11 @@ Schema workload_schema() {
 
 Workload build_workload(const ConfigValue& section, const std::string& directory, Diagnostics& diagnostics) {
   return WorkloadBuilder(section, directory, diagnostics).build();
+}
+
+std::optional<Architecture> build_architecture(const ConfigValue& section, const std::string& directory,
+                                               Diagnostics& diagnostics) {
+  return WorkloadBuilder(section, directory, diagnostics).model();
 }
 
 }  // namespace trainyard

@@ -2,12 +2,14 @@
 // written out.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/config/config_value.hpp"
 #include "sim/config/schema.hpp"
 #include "sim/model/workload.hpp"
+#include "workloads/architecture.hpp"
 
 namespace trainyard {
 
@@ -18,6 +20,10 @@ namespace trainyard {
 /// `diagnostics`.
 [[nodiscard]] Workload build_workload(const ConfigValue& section, const std::string& directory,
                                       Diagnostics& diagnostics);
+
+/// The shape of the section's model, or nothing where it has none (a trace) or a mistake, which goes to `diagnostics`.
+[[nodiscard]] std::optional<Architecture> build_architecture(const ConfigValue& section, const std::string& directory,
+                                                             Diagnostics& diagnostics);
 
 struct ModelEntry {
   std::string name;

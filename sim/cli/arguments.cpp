@@ -49,10 +49,15 @@ constexpr std::array kVerbs{
              "  trainyard collective mixed.yaml --op all_reduce --gpus 16 --bytes 1MB..4GB"},
     VerbInfo{Verb::import, "import", "make scenario YAML of other programs' files",
              "  trainyard import nccl-topology topo.xml\n  nvidia-smi topo -m > topo.txt && trainyard import "
-             "nvidia-smi-topo topo.txt --out node.yaml"}};
+             "nvidia-smi-topo topo.txt --out node.yaml\n"
+             "  trainyard import megatron-args train.sh --gpu H100-SXM5-80GB > train.yaml && trainyard run train.yaml"},
+    VerbInfo{Verb::export_plan, "export", "launch arguments of a Plan for Megatron-LM, torchtitan or DeepSpeed",
+             "  trainyard export train.yaml --for megatron --ranks ranks.txt\n"
+             "  trainyard run mixed.yaml --strategies megatron --format json > result.json\n"
+             "  trainyard export result.json --scenario mixed.yaml --for megatron"}};
 
 /// Reserved verbs (design.md §3): known by name, so that nobody takes them for a typing error.
-constexpr std::array kLaterVerbs{"sweep", "export", "calibrate", "merge"};
+constexpr std::array kLaterVerbs{"sweep", "calibrate", "merge"};
 const std::vector<std::string> kCatalogues{"strategies", "gpus",      "instances", "models",
                                            "fabrics",    "schedules", "software"};
 
@@ -163,6 +168,42 @@ void add_collective_options(CLI::App& verb, Arguments& arguments, RawOptions& ra
   add_output_options(verb, arguments);
 }
 
+/// Of `import`, for what launch arguments do not say.
+void add_launch_options(CLI::App& verb, LaunchImportOptions& options) {
+  CLI::Option* gpu = verb.add_option("--gpu", options.gpu, "launch arguments: the GPU they run on")->type_name("NAME");
+  CLI::Option* instance = verb.add_option("--instance", options.instance, "launch arguments: or the instance")->type_name("NAME");
+  CLI::Option* cluster =
+      verb.add_option("--cluster", options.cluster, "launch arguments: or the cluster of this scenario")->type_name("FILE");
+  gpu->excludes(instance)->excludes(cluster);
+  instance->excludes(cluster);
+  verb.add_option("--nic", options.nic, "launch arguments: bandwidth of the NIC of each GPU, with --gpu")->type_name("RATE")->excludes(instance)->excludes(cluster);
+  verb.add_option("--nodes", options.nodes, "launch arguments: nodes, if the launcher does not say")
+      ->check(CLI::Range(1, 10'000'000))
+      ->type_name("N");
+  verb.add_option("--gpus-per-node", options.gpus_per_node, "launch arguments: GPUs a node, likewise")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  verb.add_option("--vocabulary", options.vocabulary, "launch arguments: tokens, where a tokenizer's file says them")
+      ->check(CLI::Range(1, 100'000'000))
+      ->type_name("N");
+  verb.add_option("--ranks", options.ranks, "launch arguments: which device each rank has, as `export` writes it")->type_name("FILE");
+}
+
+void add_export_options(CLI::App& verb, Arguments& arguments) {
+  LaunchExportOptions& options = arguments.export_options;
+  verb.add_option("PLAN", arguments.export_file, "a scenario with a fixed Plan, a Plan, or the JSON result of run")
+      ->required()
+      ->type_name("");
+  verb.add_option("--for", options.framework, fmt::format("{}", fmt::join(launch_frameworks(), ", ")))
+      ->required()
+      ->check(CLI::IsMember(launch_frameworks()))
+      ->type_name("FRAMEWORK");
+  verb.add_option("--scenario", options.scenario, "the model and the cluster of a PLAN that is no scenario")->type_name("FILE");
+  verb.add_option("--strategy", options.strategy, "whose Plan, where a result holds several")->type_name("NAME");
+  verb.add_option("--ranks", arguments.ranks, "write which device each rank has to FILE")->type_name("FILE");
+  add_output_options(verb, arguments);
+}
+
 void add_options(CLI::App& verb, const VerbInfo& info, Arguments& arguments, RawOptions& raw) {
   switch (info.verb) {
     case Verb::compare:
@@ -178,11 +219,14 @@ void add_options(CLI::App& verb, const VerbInfo& info, Arguments& arguments, Raw
       verb.add_option("--dot", arguments.dot, "write the network of the first variant for Graphviz to FILE")
           ->type_name("FILE");
       return add_output_options(verb, arguments);
+    case Verb::export_plan:
+      return add_export_options(verb, arguments);
     case Verb::import:
       verb.add_option("KIND", arguments.import_kind, fmt::format("{}", fmt::join(import_kinds(), ", ")))
           ->required()
           ->type_name("");
       verb.add_option("FILE", arguments.import_file, "what to read")->required()->type_name("");
+      add_launch_options(verb, arguments.import_options);
       return add_output_options(verb, arguments);
     case Verb::list:
       verb.add_option("WHAT", arguments.list_what, fmt::format("{}", fmt::join(kCatalogues, ", ")))

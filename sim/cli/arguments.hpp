@@ -5,9 +5,11 @@
 #include <variant>
 #include <vector>
 
+#include "sim/scenario/launch/launch.hpp"
+
 namespace trainyard {
 
-enum class Verb { run, compare, explain, list, schema, init, validate, check, collective, import };
+enum class Verb { run, compare, explain, list, schema, init, validate, check, collective, import, export_plan };
 enum class Format { table, json, csv };
 enum class Colour { automatic, always, never };
 
@@ -31,6 +33,9 @@ struct Arguments {
   double tolerance = 0.005;
   std::string junit;
   std::string import_kind, import_file;  ///< `import`
+  LaunchImportOptions import_options;    ///< `import` of launch arguments
+  std::string export_file, ranks;        ///< `export`
+  LaunchExportOptions export_options;    ///< `export`
   bool topology = false;                 ///< `explain`
   std::string dot;                       ///< `explain`: FILE for Graphviz
 };

@@ -1,4 +1,4 @@
-// `import KIND FILE`.
+// `import KIND FILE`, and `export PLAN --for FRAMEWORK`, its inverse for launch arguments.
 #pragma once
 
 #include <string>
@@ -13,5 +13,8 @@ namespace trainyard {
 
 /// The scenario YAML that stands for the file. Throws UserError, one line.
 [[nodiscard]] std::string import_text(const Arguments& arguments);
+
+/// The launch of a Plan; writes the rank file. What was left out goes to standard error, by name.
+[[nodiscard]] std::string export_text(const Arguments& arguments);
 
 }  // namespace trainyard

@@ -55,6 +55,8 @@ int carry_out(const Arguments& arguments, const WorkerNursery& nursery) {
       return check_baselines(arguments, nursery);
     case Verb::import:
       return print(arguments, import_text(arguments));
+    case Verb::export_plan:
+      return print(arguments, export_text(arguments));
     case Verb::collective:
       return print(arguments, collective_text(arguments, nursery));
     case Verb::init:

@@ -53,12 +53,13 @@ void check_precision(const ConfigValue& workload, const Variant& variant, Diagno
 
 Variant build_variant(const ConfigValue& root, const std::string& name, const std::string& directory,
                       Diagnostics& diagnostics) {
-  Variant variant{name, {}, {}};
+  Variant variant{name, {}, {}, {}};
   const ConfigValue *cluster = root.find("cluster"), *workload = root.find("workload");
   if (accepted(cluster, cluster_schema(), diagnostics))
     variant.cluster = build_cluster(*cluster, directory, diagnostics);
   if (accepted(workload, workload_schema(), diagnostics))
     variant.workload = build_workload(*workload, directory, diagnostics);
+  if (workload != nullptr) variant.workload_section = *workload;
   if (diagnostics.empty() && cluster != nullptr && workload != nullptr)
     check_precision(*workload, variant, diagnostics);
   return variant;

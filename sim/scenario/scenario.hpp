@@ -28,6 +28,7 @@ struct Variant {
   std::string name;  ///< "" when the scenario has none
   Cluster cluster;
   Workload workload;
+  ConfigValue workload_section;  ///< as written, with the variant's changes
 };
 
 struct Scenario {
