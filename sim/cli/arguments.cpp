@@ -171,12 +171,17 @@ void add_collective_options(CLI::App& verb, Arguments& arguments, RawOptions& ra
 /// Of `import`, for what launch arguments do not say.
 void add_launch_options(CLI::App& verb, LaunchImportOptions& options) {
   CLI::Option* gpu = verb.add_option("--gpu", options.gpu, "launch arguments: the GPU they run on")->type_name("NAME");
-  CLI::Option* instance = verb.add_option("--instance", options.instance, "launch arguments: or the instance")->type_name("NAME");
+  CLI::Option* instance =
+      verb.add_option("--instance", options.instance, "launch arguments: or the instance")->type_name("NAME");
   CLI::Option* cluster =
-      verb.add_option("--cluster", options.cluster, "launch arguments: or the cluster of this scenario")->type_name("FILE");
+      verb.add_option("--cluster", options.cluster, "launch arguments: or the cluster of this scenario")
+          ->type_name("FILE");
   gpu->excludes(instance)->excludes(cluster);
   instance->excludes(cluster);
-  verb.add_option("--nic", options.nic, "launch arguments: bandwidth of the NIC of each GPU, with --gpu")->type_name("RATE")->excludes(instance)->excludes(cluster);
+  verb.add_option("--nic", options.nic, "launch arguments: bandwidth of the NIC of each GPU, with --gpu")
+      ->type_name("RATE")
+      ->excludes(instance)
+      ->excludes(cluster);
   verb.add_option("--nodes", options.nodes, "launch arguments: nodes, if the launcher does not say")
       ->check(CLI::Range(1, 10'000'000))
       ->type_name("N");
@@ -186,7 +191,8 @@ void add_launch_options(CLI::App& verb, LaunchImportOptions& options) {
   verb.add_option("--vocabulary", options.vocabulary, "launch arguments: tokens, where a tokenizer's file says them")
       ->check(CLI::Range(1, 100'000'000))
       ->type_name("N");
-  verb.add_option("--ranks", options.ranks, "launch arguments: which device each rank has, as `export` writes it")->type_name("FILE");
+  verb.add_option("--ranks", options.ranks, "launch arguments: which device each rank has, as `export` writes it")
+      ->type_name("FILE");
 }
 
 void add_export_options(CLI::App& verb, Arguments& arguments) {
@@ -198,7 +204,8 @@ void add_export_options(CLI::App& verb, Arguments& arguments) {
       ->required()
       ->check(CLI::IsMember(launch_frameworks()))
       ->type_name("FRAMEWORK");
-  verb.add_option("--scenario", options.scenario, "the model and the cluster of a PLAN that is no scenario")->type_name("FILE");
+  verb.add_option("--scenario", options.scenario, "the model and the cluster of a PLAN that is no scenario")
+      ->type_name("FILE");
   verb.add_option("--strategy", options.strategy, "whose Plan, where a result holds several")->type_name("NAME");
   verb.add_option("--ranks", arguments.ranks, "write which device each rank has to FILE")->type_name("FILE");
   add_output_options(verb, arguments);
