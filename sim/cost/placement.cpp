@@ -26,6 +26,11 @@ Coordinates coordinates(const Layout& layout, int device) {
   return found;
 }
 
+LayerHome home_of(const Settings& settings) {
+  return {settings.home.at(State::weights), settings.home.at(State::gradients), settings.home.at(State::optimizer),
+          settings.home.at(State::activations), settings.update == Update::layer};
+}
+
 StageRole make_role(const Part& part, int pipeline, int position, const Workload& workload) {
   const Pipeline& line = part.pipelines[pipeline];
   const Stage& stage = part.stages[index(line.stages[position])];
@@ -45,7 +50,11 @@ StageRole make_role(const Part& part, int pipeline, int position, const Workload
   role.cut.tensor = axis_size(*settings.layout, AxisKind::tensor);
   role.cut.sequence_parallel = *settings.sequence_parallel && role.cut.tensor > 1;
   role.cut.recompute = settings.recompute->kind;
-  for (const LayerId layer : role.layers) role.recompute.push_back(*settings_of(stage, layer, workload).recompute);
+  for (const LayerId layer : role.layers) {
+    const Settings own = settings_of(stage, layer, workload);
+    role.recompute.push_back(*own.recompute);
+    role.homes.push_back(home_of(own));
+  }
   role.cut.tokens = workload.data.sequence_length;
   role.cut.context = axis_size(*settings.layout, AxisKind::context);
   role.cut.context_kind = *settings.context_kind;
@@ -91,6 +100,18 @@ std::optional<Visit> neighbour(const Placement& placement, const StageRole& role
 }
 
 }  // namespace
+
+bool LayerHome::leaves_device() const {
+  return weights.place != Place::device || gradients.place != Place::device || optimizer.place != Place::device ||
+         activations.place != Place::device;
+}
+
+LayerHome StageRole::home(LayerId layer) const {
+  const auto at = std::ranges::find(layers, layer) - layers.begin();
+  return homes.empty() ? LayerHome{} : homes[std::size_t(at)];
+}
+
+bool StageRole::leaves_device() const { return std::ranges::any_of(homes, &LayerHome::leaves_device); }
 
 LayerCut StageRole::cut_of(std::size_t i) const {
   LayerCut own = cut;

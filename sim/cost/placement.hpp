@@ -19,6 +19,14 @@ struct Cell {
   std::vector<DeviceId> members;                   ///< context rank by context rank, each by tensor rank
 };
 
+/// Where the states of a layer live.
+struct LayerHome {
+  Home weights, gradients, optimizer, activations;
+  bool early_update = false;                       ///< as soon as the layer's gradient is complete
+  [[nodiscard]] bool leaves_device() const;
+  friend bool operator==(const LayerHome&, const LayerHome&) = default;
+};
+
 /// What cells of one stage and pipeline have in common.
 struct StageRole {
   int pipeline = 0, position = 0, stages = 1;
@@ -29,7 +37,10 @@ struct StageRole {
   std::vector<std::vector<LayerId>> chunks;        ///< one a visit of a micro-batch, in order of the forward pass
   std::vector<LayerId> layers;                     ///< of all chunks, in that order
   std::vector<Recompute> recompute;                ///< [layer]; empty: as `cut` says
+  std::vector<LayerHome> homes;                    ///< [layer]; empty: the device
   LayerCut cut;
+  [[nodiscard]] LayerHome home(LayerId layer) const;
+  [[nodiscard]] bool leaves_device() const;        ///< any state of any layer
   /// How the stage's layer number `i` is cut.
   [[nodiscard]] LayerCut cut_of(std::size_t i) const;
   /// Position of a chunk's first layer in `layers`.

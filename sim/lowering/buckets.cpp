@@ -13,14 +13,20 @@ constexpr double kBucketParameters = 40e6;
 void add_run(const Placement& placement, const LayerRun& run, int id, double least, std::vector<Bucket>& buckets) {
   const LayerCut& cut = placement.role(run.cells.front()).cut;
   Bucket open{id, {}, 0};
+  const auto close = [&] {
+    if (!open.layers.empty()) buckets.push_back(std::move(open));
+    open = {id, {}, 0};
+  };
   for (auto layer = run.layers.rbegin(); layer != run.layers.rend(); ++layer) {
+    if (placement.role(run.cells.front()).home(*layer).gradients.place != Place::device) {  // added up in the host's memory
+      close();
+      continue;
+    }
     open.layers.insert(open.layers.begin(), *layer);
     open.parameters += parameters_on_device(*placement.module, std::span(&*layer, 1), cut);
-    if (open.parameters < least) continue;
-    buckets.push_back(std::move(open));
-    open = {id, {}, 0};
+    if (open.parameters >= least) close();
   }
-  if (!open.layers.empty()) buckets.push_back(std::move(open));
+  close();
 }
 
 /// Fewest parameters of a bucket of this run.

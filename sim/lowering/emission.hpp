@@ -32,6 +32,10 @@ struct CellTasks {
   TaskId first{}, last{};                               ///< of all passes, in the stage's order
   std::map<std::pair<int, LayerId>, TaskSpan> first_forward, last_backward;  ///< (run, first layer of a bucket) -> its segment
   TaskId optimizer{};
+  std::vector<TaskId> updates{};                        ///< what the end of the whole backward pass lets go: the optimizer, hosts' updates
+  std::map<LayerId, std::vector<TaskId>> reduced{};     ///< reductions that complete a layer's gradients
+  std::map<std::size_t, std::vector<TaskId>> gathers{}, scatters{};  ///< zero 3, by number of the use in layer_uses()
+  std::map<LayerId, std::vector<TaskId>> refreshed{};   ///< copies that bring a layer's updated weights to the device
 };
 
 /// Everything a writer needs; the graph grows in `lowered`.
@@ -73,6 +77,10 @@ struct Reduction {
 /// backward pass, and all-reduces among replicas after the last. Returns what the optimizers wait for.
 /// Source: Zhao et al., PyTorch FSDP, arXiv 2304.11277 §3.3.
 [[nodiscard]] std::vector<Reduction> emit_shards(Emission& emission);
+/// States whose home is the host: fetches of weights before each use and copies of gradients and activations, a pool of slots each;
+/// then the hosts' updates and the copies of what they updated. Returns the copies that the global norm waits for.
+/// Source: Ren et al., ZeRO-Offload, arXiv 2101.06840 §4-5.
+[[nodiscard]] std::vector<Reduction> emit_offload(Emission& emission);
 /// Gradient buckets, shared tables, the global norm, the optimizer's place behind them, and the gather of weights.
 void emit_gradients(Emission& emission);
 

@@ -41,7 +41,7 @@ class CellWriter {
     const auto reducing = std::ranges::find_if(order, [&](const auto& op) { return op.kind != 'F' && completes_gradients(op); });
     for (auto at = order.begin(); at != order.end(); ++at) {
       const ScheduledOperation& op = *at;
-      beside_gradients_ = role_.shards > 1 || at < gathered || at >= reducing;
+      beside_gradients_ = by_layer() || at < gathered || at >= reducing;
       layer_spans_.assign(role_.chunks[op.chunk].size(), TaskSpan{});
       rebuilt_spans_ = layer_spans_;
       const TaskSpan span = write_operation(op);
@@ -131,7 +131,7 @@ class CellWriter {
   }
 
   /// Whether every layer's pass is a chain of its own.
-  bool by_layer() const { return role_.shards > 1; }
+  bool by_layer() const { return role_.shards > 1 || role_.leaves_device(); }
 
   std::vector<Segment> segments(int chunk, bool by_bucket) const {
     const LayerSpan span = spans_[chunk];
@@ -151,10 +151,14 @@ class CellWriter {
       const DeviceId first = id_at<DeviceId>(emission_.symmetry.devices.first[c]);
       const DeviceId member = std::ranges::find(members, first) != members.end() ? first : members.front();
       activations_.emplace_back();
+      held_.emplace_back();
       for (std::size_t chunk = 0; chunk < role_.chunks.size(); ++chunk) {
         const std::vector<Recompute> recompute = role_.recompute_of(int(chunk));
         activations_.back().push_back(activation_memory(*emission_.placement.module, role_.chunks[chunk], role_.cut,
                                                         emission_.cluster.type_of(member), emission_.workload, recompute));
+        for (const LayerMemory& layer : layer_memory(*emission_.placement.module, role_.chunks[chunk], recompute, role_.cut,
+                                                     emission_.cluster.type_of(member), emission_.workload))
+          held_.back().push_back(layer);
       }
     }
     add_residents();
@@ -165,12 +169,15 @@ class CellWriter {
     StaticMemory held;
     for (const LayerRun& run : emission_.traffic.runs) {
       if (std::ranges::find(run.cells, cell_) == run.cells.end()) continue;
-      const StaticMemory part = static_memory(*emission_.placement.module, run.layers, role_.cut, emission_.workload,
-                                              role_.zero == 3 ? role_.shards : run.holders(emission_.placement), role_.zero);
-      held.weights += part.weights;
-      held.gradients += part.gradients;
-      held.optimizer += part.optimizer;
-      held.buffers = std::max(held.buffers, part.buffers);
+      const int holders = role_.zero == 3 ? role_.shards : run.holders(emission_.placement);
+      for (const LayerId& layer : run.layers) {
+        const StaticMemory part = static_memory(*emission_.placement.module, std::span(&layer, 1), role_.cut, emission_.workload, holders, role_.zero);
+        const LayerHome home = role_.home(layer);
+        if (home.weights.place == Place::device) held.weights += part.weights;
+        if (home.gradients.place == Place::device) held.gradients += part.gradients;
+        if (home.optimizer.place == Place::device) held.optimizer += part.optimizer;
+        held.buffers = std::max(held.buffers, part.buffers);
+      }
     }
     for (const int c : devices_)
       for (const auto& [kind, bytes] : {std::pair{MemoryClass::weights, held.weights}, {MemoryClass::gradients, held.gradients},
@@ -202,6 +209,7 @@ class CellWriter {
       for (std::size_t i = segment.from; i < segment.to; ++i) append(pieces, work_.layers[i].forward);
       const TaskSpan span = write_chain(pieces, label(TaskKind::forward, op), whole);
       layer_spans_[segment.from - spans_[op.chunk].from] = span;
+      if (role_.leaves_device()) hold_forward(segment.from, span);
       if (by_bucket && segment.run >= 0) tasks_.first_forward[{segment.run, role_.layers[segment.from]}] = span;
     }
     remember(whole.first, op, [](const ActivationMemory& m) { return Memory{{}, MemoryClass::activations, m.kept, Bytes(0), m.forward_peak}; });
@@ -225,6 +233,7 @@ class CellWriter {
       const TaskSpan span = write_chain(pieces, label(visit.rebuilds ? TaskKind::recompute : TaskKind::backward, op), whole);
       pieces.clear();
       (visit.rebuilds ? rebuilt_spans_ : layer_spans_)[visit.position] = span;
+      if (role_.leaves_device()) hold_backward(spans_[op.chunk].from + visit.position, visit, span);
       if (visit.rebuilds) continue;
       if (by_bucket && segment->run >= 0) tasks_.last_backward[{segment->run, role_.layers[segment->from]}] = span;
       ++segment;
@@ -283,8 +292,37 @@ class CellWriter {
     remember(last, op, [](const ActivationMemory& m) { return Memory{{}, MemoryClass::activations, Bytes(0), -m.kept, Bytes(0)}; });
   }
 
+  /// Layer by layer where states leave the device: `layer` is a position in the stage.
+  void hold_forward(std::size_t layer, const TaskSpan& span) {
+    hold(span.first, layer, [](const LayerMemory& m) { return Memory{{}, MemoryClass::activations, m.kept, Bytes(0), m.kept + m.rebuilt}; });
+  }
+
+  void hold_backward(std::size_t layer, const LayerVisit& visit, const TaskSpan& span) {
+    if (visit.rebuilds) {
+      hold(span.first, layer, [](const LayerMemory& m) { return Memory{{}, MemoryClass::activations, m.rebuilt, Bytes(0), m.rebuilt}; });
+      return;
+    }
+    const bool inline_rebuild = visit.rebuilds_first;
+    hold(span.first, layer, [&](const LayerMemory& m) {
+      return Memory{{}, MemoryClass::activations, Bytes(0), Bytes(0), m.transient + (inline_rebuild ? m.rebuilt : Bytes(0))};
+    });
+    hold(span.last, layer, [&](const LayerMemory& m) {
+      return Memory{{}, MemoryClass::activations, Bytes(0), -m.kept - (inline_rebuild ? Bytes(0) : m.rebuilt), Bytes(0)};
+    });
+  }
+
+  template <class Make>
+  void hold(TaskId task, std::size_t layer, Make make) {
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      Memory memory = make(held_[i][layer]);
+      memory.processor = id_at<ProcessorId>(devices_[i]);
+      emission_.lowered.graph.tasks[index(task)].memory.push_back(memory);
+    }
+  }
+
   template <class Make>
   void remember(TaskId task, const ScheduledOperation& op, Make make) {
+    if (role_.leaves_device()) return;  // held layer by layer
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       Memory memory = make(activations_[i][op.chunk]);
       memory.processor = id_at<ProcessorId>(devices_[i]);
@@ -313,17 +351,21 @@ class CellWriter {
     for (const LayerRun& run : emission_.traffic.runs) {
       if (std::ranges::find(run.cells, cell_) == run.cells.end()) continue;
       const double shards = role_.zero == 3 ? role_.shards : role_.zero >= 1 ? run.holders(emission_.placement) : 1;
-      parameters += parameters_on_device(*emission_.placement.module, run.layers, role_.cut) / shards;
+      for (const LayerId& layer : run.layers)
+        if (role_.home(layer).optimizer.place == Place::device)
+          parameters += parameters_on_device(*emission_.placement.module, std::span(&layer, 1), role_.cut) / shards;
     }
     Kernel update{OperatorClass::optimizer, {}, {}, {}, {}};
-    if (emission_.workload.optimizer != "none")
+    const bool updates = parameters > 0 || !role_.leaves_device();
+    if (emission_.workload.optimizer != "none" && updates)
       for (const DeviceId member : emission_.placement.cells[cell_].members)
         update.alone = std::max(update.alone, adam_time(emission_.cluster.type_of(member), parameters, software().gradient_type));
     Task task;
     task.label = label(TaskKind::optimizer);
-    task.slots = emission_.slots(devices_, DeviceStream::compute, 1);
-    task.phases.push_back({Seconds(0), update, {}});
+    if (updates) task.slots = emission_.slots(devices_, DeviceStream::compute, 1);
+    if (updates) task.phases.push_back({Seconds(0), update, {}});
     tasks_.optimizer = emission_.add(std::move(task));
+    tasks_.updates = {tasks_.optimizer};
   }
 
   Emission& emission_;
@@ -339,6 +381,7 @@ class CellWriter {
   std::vector<Segment> bucket_segments_;
   std::vector<LayerSpan> spans_;               ///< [chunk]
   std::vector<TaskSpan> layer_spans_, rebuilt_spans_;  ///< of the operation being written; meaningful where segments are layers
+  std::vector<std::vector<LayerMemory>> held_;  ///< [device][layer of the stage]
   std::vector<std::vector<ActivationMemory>> activations_;  ///< [device][chunk]; devices as in devices_
 };
 

@@ -16,6 +16,8 @@ class GradientWriter {
     for (const Bucket& bucket : emission_.buckets) reduce(bucket);
     for (const CommunicatorClass& group : emission_.resources.communicators)
       if (group.first->kind == CommunicatorKind::tied_embedding) reduce_table(group);
+    for (Reduction& reduction : emit_offload(emission_))
+      if (software_.gradient_clipping) reductions_.push_back(std::move(reduction));
     gate_optimizers();
     for (auto bucket = emission_.buckets.rbegin(); bucket != emission_.buckets.rend(); ++bucket) gather(*bucket);
   }
@@ -43,7 +45,10 @@ class GradientWriter {
       const bool sharded = zero_of(*group) >= 1;
       const TaskId task = exchange(*group, sharded ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, size,
                                    sharded ? "reduce-scatter" : "all-reduce", bucket.layers.front());
-      for (const int c : cell_classes(*group)) emission_.edge(gradients_complete(c, bucket), task);
+      for (const int c : cell_classes(*group)) {
+        emission_.edge(gradients_complete(c, bucket), task);
+        for (const LayerId layer : bucket.layers) emission_.cells[c].reduced[layer].push_back(task);
+      }
       reductions_.push_back({task, cell_classes(*group)});
     }
   }
@@ -64,7 +69,11 @@ class GradientWriter {
     for (const int cell : group.first->cells) ranks = std::max(ranks, emission_.placement.cells[cell].members.size());
     const Bytes size = element_size(software_.gradient_reduce_type) * (table / double(ranks));
     const TaskId task = exchange(group, CollectiveKind::all_reduce, size, "shared table", tied->tied_to.front());
-    for (const int c : cell_classes(group)) emission_.edge(emission_.cells[c].last, task);
+    for (const int c : cell_classes(group)) {
+      emission_.edge(emission_.cells[c].last, task);
+      for (const LayerId layer : {tied->tied_to.front(), id_at<LayerId>(std::size_t(tied - module.layers.begin()))})
+        emission_.cells[c].reduced[layer].push_back(task);
+    }
     reductions_.push_back({task, cell_classes(group)});
   }
 
@@ -72,7 +81,8 @@ class GradientWriter {
   void gate_optimizers() {
     if (!software_.gradient_clipping) {
       for (const auto& [task, cells] : reductions_)
-        for (const int c : cells) emission_.edge(task, emission_.cells[c].optimizer);
+        for (const int c : cells)
+          for (const TaskId update : emission_.cells[c].updates) emission_.edge(task, update);
       return;
     }
     Task norm;
@@ -83,7 +93,7 @@ class GradientWriter {
     for (const auto& [task, cells] : reductions_) emission_.edge(task, gate);
     for (const CellTasks& cell : emission_.cells) {
       emission_.edge(cell.last, gate);
-      emission_.edge(gate, cell.optimizer);
+      for (const TaskId update : cell.updates) emission_.edge(gate, update);
     }
   }
 
@@ -106,6 +116,8 @@ class GradientWriter {
       const TaskId task = exchange(*group, CollectiveKind::all_gather, size, "all-gather", bucket.layers.front());
       for (const int c : cell_classes(*group)) {
         emission_.edge(emission_.cells[c].optimizer, task);
+        for (const LayerId layer : bucket.layers)
+          for (const TaskId refreshed : emission_.cells[c].refreshed[layer]) emission_.edge(refreshed, task);
         emission_.edge(task, first_use(c, bucket), 1);
       }
     }

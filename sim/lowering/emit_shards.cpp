@@ -26,7 +26,7 @@ class ShardWriter {
     for (std::size_t k = 0; k < uses_.size(); ++k) {
       if (k == 0) gather(k);
       if (k + 1 < uses_.size()) gather(k + 1);  // before the reduction, which waits for this use
-      if (makes_gradients(uses_[k])) reduce(uses_[k]);
+      if (uses_[k].makes_gradients()) reduce(k);
     }
     return std::move(last_);
   }
@@ -36,19 +36,17 @@ class ShardWriter {
 
   TaskSpan tasks_of(const LayerUse& use, int cell_class) const { return use.tasks(emission_.cells[cell_class]); }
 
-  /// Whether gradients are complete for this micro-batch at the end of a use.
-  static bool makes_gradients(const LayerUse& use) { return use.op.kind == 'B' && !use.visits.back().rebuilds; }
-
   void gather(std::size_t k) {
     const LayerUse& use = uses_[k];
     const Bytes bytes = element_size(emission_.workload.precision) * parameters(use.layer);
-    const bool frees = role_.regather || makes_gradients(use);
+    const bool frees = role_.regather || use.makes_gradients();
     const bool fetches = use.op.kind == 'F' || role_.regather;
     if (fetches) {
       const TaskId task = add_data_exchange(emission_, group_, CollectiveKind::all_gather, bytes, "gather weights", use.layer);
       hold(task, bytes, Bytes(0));
       for (const int c : cells_) {
         emission_.edge(task, tasks_of(use, c).first);
+        emission_.cells[c].gathers[k].push_back(task);
         if (gathered_.size() < kGatheredLayers)
           emission_.edge(emission_.cells[c].optimizer, task, 1);
         else if (role_.regather)
@@ -61,11 +59,15 @@ class ShardWriter {
   }
 
   /// The whole layer's gradients stand in a buffer until they are scattered.
-  void reduce(const LayerUse& use) {
+  void reduce(std::size_t k) {
+    const LayerUse& use = uses_[k];
     const Bytes bytes = element_size(emission_.workload.software.gradient_reduce_type) * parameters(use.layer);
     const TaskId task = add_data_exchange(emission_, group_, CollectiveKind::reduce_scatter, bytes, "reduce-scatter", use.layer);
     hold(task, bytes, -bytes);
-    for (const int c : cells_) emission_.edge(tasks_of(use, c).last, task);
+    for (const int c : cells_) {
+      emission_.edge(tasks_of(use, c).last, task);
+      emission_.cells[c].scatters[k].push_back(task);
+    }
     last_[use.layer] = task;
   }
 
@@ -101,6 +103,7 @@ std::vector<Reduction> emit_shards(Emission& emission) {
     for (const auto& [layer, task] : ShardWriter(emission, group).write()) {
       reductions.push_back({task, cells});
       for (const int c : cells) scattered[{c, layer}].push_back(task);
+      for (const int c : cells) emission.cells[c].reduced[layer].push_back(task);
     }
   }
   for (const CommunicatorClass& group : emission.resources.communicators) {
@@ -113,6 +116,7 @@ std::vector<Reduction> emit_shards(Emission& emission) {
       const TaskId task = add_data_exchange(emission, group, CollectiveKind::all_reduce, bytes, "all-reduce", *layer);
       for (const int c : cells)
         for (const TaskId before : scattered[{c, *layer}]) emission.edge(before, task);
+      for (const int c : cells) emission.cells[c].reduced[*layer].push_back(task);
       reductions.push_back({task, cells});
     }
   }

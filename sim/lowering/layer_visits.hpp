@@ -26,6 +26,8 @@ struct LayerUse {
   std::vector<LayerVisit> visits;        ///< of one operation each; one, or a rebuild and the backward pass after it
   /// First and last task in a cell class that writes layer by layer.
   [[nodiscard]] TaskSpan tasks(const CellTasks& cell) const;
+  /// Whether its last visit is a backward pass.
+  [[nodiscard]] bool makes_gradients() const { return op.kind == 'B' && !visits.back().rebuilds; }
 };
 
 /// All uses of a stage in the order of its schedule.

@@ -4,6 +4,7 @@
 
 #include "sim/cost/kernel_time.hpp"
 #include "sim/lowering/emission.hpp"
+#include "sim/lowering/host_traffic.hpp"
 #include "sim/lowering/schedule.hpp"
 
 namespace trainyard {
@@ -36,7 +37,8 @@ bool runs_ahead(const Placement& placement) {
 
 Lowered lower(const Plan& plan, const Workload& workload, const Cluster& cluster, const Router& router, const LoweringOptions& options) {
   const Placement placement = place(plan, workload);
-  const TrafficMap traffic = traffic_of(placement, router);
+  TrafficMap traffic = traffic_of(placement, router);
+  add_host_traffic(cluster, placement, workload, router, traffic);
   const Symmetry symmetry = find_symmetry(cluster, placement, traffic, options.symmetry);
   Lowered lowered;
   for (std::size_t i = 0; i < cluster.devices.size(); ++i)

@@ -6,12 +6,14 @@
 #include <set>
 #include <tuple>
 
+#include "sim/lowering/host_traffic.hpp"
+
 namespace trainyard {
 namespace {
 
 /// Share of a pass's tensor traffic below which a message does not count beside it.
 constexpr double kSmallMessage = 0.05;
-constexpr std::array kCommonNames{"compute", "tensor", "context", "data"};
+constexpr std::array kCommonNames{"compute", "tensor", "context", "data", "h2d", "d2h", "h2d update", "host"};
 constexpr std::array kTransferNames{"forward send", "forward receive", "backward send", "backward receive"};
 static_assert(kCommonNames.size() == kCommonStreams && kTransferNames.size() == kTransferStreams);
 
@@ -30,6 +32,7 @@ class ResourceMaker {
     for (const StageRole& role : placement_.roles) chunks_ = std::max(chunks_, int(role.chunks.size()));
     for (int c = 0; c < symmetry_.communicators.classes(); ++c) find_members(c);
     add_processors();
+    add_hosts();
     find_cell_links();
     count_uses();
     add_channels();
@@ -52,6 +55,25 @@ class ResourceMaker {
       lowered_.devices.push_back({id_at<DeviceId>(devices.first[c]), devices.size[c], tensor[devices.first[c]]});
       add_streams(id_at<ProcessorId>(c));
     }
+  }
+
+  /// Behind the devices: they hold bytes and no streams.
+  void add_hosts() {
+    for (int c = 0; c < symmetry_.hosts.classes(); ++c) {
+      const auto node = id_at<NodeId>(std::size_t(symmetry_.hosts.first[c]));
+      const Device& host = cluster_.devices[index(host_of(cluster_, node))];
+      lowered_.graph.processors.push_back(
+          {host.name, cluster_.device_types[index(host.type)].name, int(node), host.memory, symmetry_.hosts.size[c]});
+    }
+  }
+
+  /// Of which class a host is, and how often it stands among the communicators of a class.
+  void place_on_host(int c, const Communicator& group, CommunicatorClass& made) const {
+    const int host_class = symmetry_.hosts.class_of[index(*group.host)];
+    made.host = id_at<ProcessorId>(std::size_t(symmetry_.devices.classes() + host_class));
+    made.per_host = 0;
+    for (std::size_t i = 0; i < traffic_.all.size(); ++i)
+      made.per_host += symmetry_.communicators.class_of[i] == c && traffic_.all[i].host == group.host;
   }
 
   void add_streams(ProcessorId processor) {
@@ -139,6 +161,7 @@ class ResourceMaker {
       made.send_lane = take_lane(made.senders, forward ? DeviceStream::forward_send : DeviceStream::backward_send, group.from_chunk);
       made.receive_lane = take_lane(made.receivers, forward ? DeviceStream::forward_receive : DeviceStream::backward_receive, group.to_chunk);
     }
+    if (group.host) place_on_host(c, group, made);
     resources_.communicators.push_back(std::move(made));
   }
 
@@ -161,6 +184,7 @@ class ResourceMaker {
       lower(made.ring_rate, capacity / double(together));
       if (meets_nobody || channel_of_[link_class] < 0) lower(path.limit, capacity / double(together));
     }
+    if (group.limit.value > 0) lower(path.limit, group.limit);
     for (const auto& [link_class, together] : by_class)
       if (channel_of_[link_class] >= 0) path.channels.emplace_back(id_at<ChannelId>(channel_of_[link_class]), together);
     return path;
@@ -226,7 +250,7 @@ class ResourceMaker {
   /// Groups of the same cells take turns, and cells of one class run at the same times.
   bool user_is_harmless(int user, int group) const {
     const Communicator& other = traffic_.all[user];
-    if ((is_transfer(other.kind) && overlap_pipeline_) || other.kind == CommunicatorKind::shards) return false;
+    if ((is_transfer(other.kind) && overlap_pipeline_) || other.kind == CommunicatorKind::shards || other.host) return false;
     const int cell_class = symmetry_.cells.class_of[resources_.communicators[group].first->cells[0]];
     return std::ranges::any_of(other.cells, [&](int cell) { return symmetry_.cells.class_of[cell] == cell_class; });
   }

@@ -11,8 +11,11 @@ namespace trainyard {
 
 /// Streams that every simulated device has; the transfers' once a lane, since messages of different
 /// chunks and to different peers pass each other.
-enum class DeviceStream { compute, tensor, context, data, forward_send, forward_receive, backward_send, backward_receive };
-inline constexpr int kCommonStreams = 4, kTransferStreams = 4;
+/// `refresh` carries updated weights to the device, beside the fetches of `h2d`; `host`: the device's worker on its host.
+enum class DeviceStream {
+  compute, tensor, context, data, h2d, d2h, refresh, host, forward_send, forward_receive, backward_send, backward_receive
+};
+inline constexpr int kCommonStreams = 8, kTransferStreams = 4;
 
 /// How a class of communicators runs: its path in the graph, its rate and what it shares.
 struct CommunicatorClass {
@@ -23,6 +26,8 @@ struct CommunicatorClass {
   std::vector<int> devices;              ///< classes of its members, ascending, each once
   std::vector<int> senders, receivers;   ///< transfers: classes of either side
   int send_lane = 0, receive_lane = 0;   ///< transfers: streams of either side
+  ProcessorId host{};                    ///< copies and host work: the host
+  int per_host = 1;                      ///< the same: communicators of this class on each host
 };
 
 /// Communicator classes of a cell's tensor and context groups.

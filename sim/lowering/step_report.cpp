@@ -13,10 +13,9 @@ namespace {
 
 constexpr double kRepeatTolerance = 1e-9;
 
-MemoryReport fullest(const Lowered& lowered, const Timeline& timeline, const Cluster& cluster) {
-  const std::vector<MemoryPeak> peaks = memory_peaks(lowered.graph, timeline);
+MemoryReport fullest_device(const Lowered& lowered, const std::vector<MemoryPeak>& peaks, const Cluster& cluster) {
   MemoryReport worst;
-  for (std::size_t p = 0; p < peaks.size(); ++p) {
+  for (std::size_t p = 0; p < lowered.devices.size(); ++p) {
     const SimulatedDevice& device = lowered.devices[p];
     const Bytes reserved = reserved_memory(cluster.type_of(device.first), peaks[p].peak, device.tensor);
     const Bytes peak = peaks[p].peak + reserved, capacity = lowered.graph.processors[p].memory;
@@ -25,6 +24,24 @@ MemoryReport fullest(const Lowered& lowered, const Timeline& timeline, const Clu
     worst.at_peak[std::size_t(MemoryClass::reserved)] += reserved;
   }
   return worst;
+}
+
+/// The host that is fullest; hosts stand behind the devices. Nothing lives on a host: no report.
+MemoryReport fullest_host(const Lowered& lowered, const std::vector<MemoryPeak>& peaks) {
+  MemoryReport worst;
+  for (std::size_t p = lowered.devices.size(); p < peaks.size(); ++p)
+    if (peaks[p].peak > worst.peak)
+      worst = {lowered.graph.processors[p].name, peaks[p].peak, lowered.graph.processors[p].memory, peaks[p].at_peak, peaks[p].when};
+  return worst;
+}
+
+/// A host that overflows is named where the devices fit; a capacity of zero is not known.
+void report_memory(const Lowered& lowered, const Timeline& timeline, const Cluster& cluster, StepReport& report) {
+  const std::vector<MemoryPeak> peaks = memory_peaks(lowered.graph, timeline);
+  report.memory = fullest_device(lowered, peaks, cluster);
+  const MemoryReport host = fullest_host(lowered, peaks);
+  report.peak_host_memory = host.peak;
+  if (report.memory.fits() && host.capacity > Bytes(0) && !host.fits()) report.memory = host;
 }
 
 bool equal(Seconds a, Seconds b) { return std::abs(a.value - b.value) <= kRepeatTolerance * a.value; }
@@ -75,7 +92,7 @@ StepReport report_step(const Lowered& lowered, const Timeline& timeline, const S
   report.tokens = tokens_per_step(workload);
   report.samples = workload.global_batch;
   report.gpus = std::int64_t(lowered.used.size());
-  report.memory = fullest(lowered, timeline, cluster);
+  report_memory(lowered, timeline, cluster, report);
   const Price price = price_of(cluster, lowered.used);
   report.price = price.rate;
   report.price_known = price.known;

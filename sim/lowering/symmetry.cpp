@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "sim/lowering/host_traffic.hpp"
+
 namespace trainyard {
 namespace {
 
@@ -67,7 +69,8 @@ class SymmetryGraph {
     links_at_ = cluster.devices.size();
     cells_at_ = links_at_ + cluster.links.size();
     communicators_at_ = cells_at_ + placement.cells.size();
-    colours_.assign(communicators_at_ + traffic.all.size(), 0);
+    hosts_at_ = communicators_at_ + traffic.all.size();
+    colours_.assign(hosts_at_ + cluster.nodes.size(), 0);
     used_.assign(colours_.size(), false);
     for (std::size_t i = 0; i < placement.cells.size(); ++i) add_cell(int(i));
     for (std::size_t i = 0; i < traffic.all.size(); ++i) add_communicator(int(i));
@@ -80,7 +83,7 @@ class SymmetryGraph {
       for (std::size_t i = 0; i < colours_.size(); ++i) colours_[i] = i;
     }
     return {slice(0, links_at_), slice(links_at_, cells_at_), slice(cells_at_, communicators_at_),
-            slice(communicators_at_, colours_.size())};
+            slice(communicators_at_, hosts_at_), slice(hosts_at_, colours_.size())};
   }
 
  private:
@@ -102,6 +105,10 @@ class SymmetryGraph {
     Label label;
     label << 3 << role.position << role.stages << role.micro_batches << role.in_flight << role.cut.context << int(role.cut.context_kind) << role.zero << role.shards << int(role.regather) << role.cut.tensor
           << int(role.cut.sequence_parallel) << role.cut.sequences;
+    for (const LayerHome& home : role.homes) {
+      label << int(home.early_update);
+      for (const Home& of : {home.weights, home.gradients, home.optimizer, home.activations}) label << int(of.place) << of.buffers;
+    }
     for (const Recompute& recompute : role.recompute) label << int(recompute.kind) << recompute.every;
     for (const auto& chunk : role.chunks) {
       label << int(chunk.size());
@@ -120,12 +127,14 @@ class SymmetryGraph {
     const Communicator& group = traffic_.all[i];
     Label label;
     label << 4 << int(group.kind) << group.pairs << group.share << group.from_chunk << group.to_chunk << group.rings << group.hops << group.hop_latency.value << int(group.transport)
-          << int(group.members.size());
+          << int(group.members.size()) << group.limit.value;
+    for (const int sharers : group.sharers) label << sharers;
     if (group.run >= 0)
       for (const LayerId layer : traffic_.runs[group.run].layers) label << int(layer);
     const int vertex = int(communicators_at_) + i;
     used_[vertex] = true;
     colours_[vertex] = label.value();
+    if (group.host) add_host(vertex, *group.host);
     for (const DeviceId device : group.members) arcs_.push_back({vertex, int(device), 2});
     for (std::size_t c = 0; c < group.cells.size(); ++c)
       arcs_.push_back({vertex, int(cells_at_) + group.cells[c], is_transfer(group) ? 3 + c : 3});
@@ -133,6 +142,13 @@ class SymmetryGraph {
       add_link(link);
       arcs_.push_back({vertex, int(links_at_ + index(link)), scramble(Colour(uses))});
     }
+  }
+
+  void add_host(int communicator, NodeId node) {
+    const std::size_t vertex = hosts_at_ + index(node);
+    used_[vertex] = true;
+    colours_[vertex] = (Label() << 5 << cluster_.devices[index(host_of(cluster_, node))].memory.value).value();
+    arcs_.push_back({communicator, int(vertex), 5});
   }
 
   static bool is_transfer(const Communicator& group) {
@@ -159,7 +175,7 @@ class SymmetryGraph {
   const Cluster& cluster_;
   const Placement& placement_;
   const TrafficMap& traffic_;
-  std::size_t links_at_ = 0, cells_at_ = 0, communicators_at_ = 0;
+  std::size_t links_at_ = 0, cells_at_ = 0, communicators_at_ = 0, hosts_at_ = 0;
   std::vector<Colour> colours_;
   std::vector<bool> used_;
   std::vector<Arc> arcs_;

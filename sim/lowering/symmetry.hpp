@@ -18,6 +18,7 @@ struct Partition {
 
 struct Symmetry {
   Partition devices, links, cells, communicators;   ///< devices and links by the Cluster's ids
+  Partition hosts;                       ///< nodes in whose memory states live
 };
 
 /// Colour refinement on the graph device - cell, device - communicator, communicator - link (labels: multiplicities), starting

@@ -9,7 +9,7 @@ namespace {
 constexpr int kKinds = static_cast<int>(TaskKind::other) + 1;
 /// Which traffic an idle moment is put down to when several run.
 constexpr std::array kTrafficOrder{TaskKind::tensor,   TaskKind::expert, TaskKind::context, TaskKind::pipeline,
-                                   TaskKind::data,     TaskKind::offload, TaskKind::other};
+                                   TaskKind::data,     TaskKind::offload, TaskKind::optimizer, TaskKind::other};
 
 Seconds& slot(TimeBreakdown& time, TaskKind kind) {
   switch (kind) {
@@ -92,7 +92,7 @@ TimeBreakdown time_breakdown(const Lowered& lowered, const Timeline& timeline, S
   }
   TimeBreakdown sum;
   double count = 0;
-  for (std::size_t p = 0; p < devices.size(); ++p) {
+  for (std::size_t p = 0; p < lowered.devices.size(); ++p) {  // hosts stand behind the devices
     add_idle(devices[p], from.value, to.value);
     devices[p].time *= lowered.devices[p].devices;
     sum += devices[p].time;

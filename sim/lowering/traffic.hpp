@@ -1,6 +1,7 @@
 // Who talks to whom, over which links: every communicator of a placement, before any time is known.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,8 +11,11 @@
 
 namespace trainyard {
 
-/// `shards` gathers weights and scatters gradients of zero 3; `replicas` adds up equal shards.
-enum class CommunicatorKind { tensor, context, forward_transfer, backward_transfer, gradients, tied_embedding, shards, replicas };
+/// `shards` gathers weights and scatters gradients of zero 3; `replicas` adds up equal shards. `to_device`, `to_host`: copies of one
+/// device; `host_work`: what its worker on the host does.
+enum class CommunicatorKind {
+  tensor, context, forward_transfer, backward_transfer, gradients, tied_embedding, shards, replicas, to_device, to_host, host_work
+};
 
 /// Layers whose gradients the same cells hold: they are synchronised together, in buckets.
 struct LayerRun {
@@ -33,6 +37,9 @@ struct Communicator {
   int rings = 1, hops = 2;
   Seconds hop_latency{};
   TransportId transport{};
+  std::optional<NodeId> host{};          ///< copies and host work
+  std::vector<int> sharers{};            ///< the same, [layer of the stage]: devices of the host that hold the same part
+  BytesPerSecond limit{};                ///< host work: its share of the cores; 0: none
   /// For collective_cost(); the rate must be set from the capacities.
   [[nodiscard]] CollectiveShape shape(CollectiveKind kind_of_collective) const;
 };

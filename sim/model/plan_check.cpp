@@ -122,7 +122,7 @@ std::vector<std::string> Plan::check(const Cluster& cluster, const Workload& wor
       complete = plan_check::check_part({part, cluster, workload, where}, problems) && complete;
     }
   }
-  if (complete) plan_check::check_constructs(*this, workload, problems);
+  if (complete) plan_check::check_constructs(*this, cluster, workload, problems);
   return problems;
 }
 

@@ -33,7 +33,7 @@ void check_pipelines(const PartView& view, Problems& problems);
 /// Whether the devices used have the workload's data type and attention kernel.
 void check_device_types(const PartView& view, Problems& problems);
 /// Constructs of the grammar that the lowering does not know, by name; the Plan's ids are in range.
-void check_constructs(const Plan& plan, const Workload& workload, Problems& problems);
+void check_constructs(const Plan& plan, const Cluster& cluster, const Workload& workload, Problems& problems);
 
 /// `layer 3`, `layers 3-5, head`, by name.
 [[nodiscard]] std::string layer_list(const Module& module, const std::vector<LayerId>& layers);

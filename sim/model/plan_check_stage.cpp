@@ -122,6 +122,25 @@ void check_rule(const PartView& view, std::size_t s, const Rule& rule, Problems&
                     members(*settings.layout), devices));
 }
 
+bool has_host(const Cluster& cluster, DeviceId device) {
+  const Node& node = cluster.nodes[index(cluster.devices[index(device)].node)];
+  return std::ranges::any_of(node.devices, [&](DeviceId id) { return cluster.devices[index(id)].kind == DeviceKind::cpu; });
+}
+
+/// States can live only where there is memory.
+void check_homes(const PartView& view, std::size_t s, Problems& problems) {
+  const Stage& stage = view.part.stages[s];
+  const bool offloads = std::ranges::any_of(stage.rules, [](const Rule& rule) {
+    return std::ranges::any_of(rule.settings.home, [](const auto& entry) { return entry.second.place == Place::host; });
+  });
+  if (!offloads) return;
+  for (const DeviceId device : stage.devices)
+    if (!has_host(view.cluster, device)) {
+      problems.push_back(fmt::format("{}: {} has no host to be a home", view.stage_name(s), view.cluster.devices[index(device)].name));
+      return;
+    }
+}
+
 void check_counts(const PartView& view, std::size_t s, Problems& problems) {
   const Stage& stage = view.part.stages[s];
   if (stage.in_flight && *stage.in_flight < 1)
@@ -136,6 +155,7 @@ void check_stages(const PartView& view, Problems& problems) {
     check_devices(view, s, problems);
     if (!view.part.stages[s].devices.empty()) check_layouts(view, s, problems);
     check_counts(view, s, problems);
+    check_homes(view, s, problems);
   }
 }
 

@@ -14,6 +14,7 @@ namespace {
 
 struct Question {
   const Plan& plan;
+  const Cluster& cluster;
   const Workload& workload;
 };
 struct Construct {
@@ -168,9 +169,64 @@ bool several_sharded_pipelines(const Question& q) {
   return uses_zero_3(q) && any_part(q, [](const Part& part) { return part.pipelines.size() > 1; });
 }
 
-bool has_home_elsewhere(const Question& q) {
-  return any_setting(q, [](const Settings& s) {
-    return std::ranges::any_of(s.home, [](const auto& entry) { return entry.second != Home{}; });
+template <class Predicate>
+bool any_home(const Question& q, Predicate predicate) {
+  return any_setting(q, [&](const Settings& s) {
+    return std::ranges::any_of(s.home, [&](const auto& entry) { return predicate(entry.first, entry.second); });
+  });
+}
+
+bool lives_far_away(const Question& q) {
+  return any_home(q, [](State, const Home& home) { return home.place == Place::storage || home.place == Place::devices; });
+}
+bool caches_elsewhere(const Question& q) {
+  return any_home(q, [](State state, const Home& home) { return state == State::kv && home != Home{}; });
+}
+bool slices_home(const Question& q) {
+  return any_home(q, [](State, const Home& home) { return home.sliced; });
+}
+
+/// Whether some layer's settings answer to a predicate.
+template <class Predicate>
+bool any_layer(const Question& q, Predicate predicate) {
+  return any_stage(q, [&](const Stage& stage) {
+    return std::ranges::any_of(stage.chunks, [&](const auto& chunk) {
+      return std::ranges::any_of(chunk, [&](LayerId layer) { return predicate(settings_of(stage, layer, q.workload)); });
+    });
+  });
+}
+
+bool on_host(const Settings& settings, State state) { return settings.home.at(state).place == Place::host; }
+
+bool offloads_with_other_schedule(const Question& q) {
+  const bool other = any_part(q, [](const Part& p) { return p.schedule != "gpipe" && p.schedule != "1f1b" && p.schedule != "interleaved"; });
+  return other && any_home(q, [](State, const Home& home) { return home.place == Place::host; });
+}
+bool shards_host_copies(const Question& q) {
+  return any_layer(q, [](const Settings& s) {
+    return (on_host(s, State::weights) || on_host(s, State::gradients)) && (s.zero == 1 || s.zero == 2);
+  });
+}
+bool sends_gradients_back(const Question& q) {
+  return any_layer(q, [](const Settings& s) { return on_host(s, State::gradients) && !on_host(s, State::optimizer); });
+}
+bool updates_early_on_device(const Question& q) {
+  return any_layer(q, [](const Settings& s) { return s.update == Update::layer && !on_host(s, State::optimizer); });
+}
+
+/// Gradients that are added up in host memory while other hosts hold the layer too.
+bool adds_on_several_hosts(const Question& q) {
+  return any_part(q, [&](const Part& part) {
+    std::map<LayerId, std::set<NodeId>> nodes;
+    std::set<LayerId> added;
+    for (const Stage& stage : part.stages)
+      for (const auto& chunk : stage.chunks)
+        for (const LayerId layer : chunk) {
+          const Settings settings = settings_of(stage, layer, q.workload);
+          if (on_host(settings, State::gradients) && settings.zero != 3) added.insert(layer);
+          for (const DeviceId device : stage.devices) nodes[layer].insert(q.cluster.devices[index(device)].node);
+        }
+    return std::ranges::any_of(added, [&](LayerId layer) { return nodes[layer].size() > 1; });
   });
 }
 
@@ -239,10 +295,17 @@ constexpr Construct kNotSimulated[] = {
     {"pipelines that cut a layer over tensor axes of different size", holders_cut_layers_differently},
     {"`zero: 2`", [](const Question& q) { return any_setting(q, [](const Settings& s) { return s.zero == 2; }); }},
     {"`zero` that differs inside a stage", zero_differs_inside_stage},
-    {"`home` elsewhere than on the device", has_home_elsewhere},
-    {"`update: layer` or `next_visit`",
+    {"`home` in storage or on other devices", lives_far_away},
+    {"`home` of kv", caches_elsewhere},
+    {"`home` with `sliced`", slices_home},
+    {"`home` on the host with a schedule other than gpipe, 1f1b and interleaved", offloads_with_other_schedule},
+    {"`home` of weights or gradients on the host with `zero` 1 or 2 (states exist once a host with `zero: 0`)", shards_host_copies},
+    {"`home` of gradients on the host without the optimizer", sends_gradients_back},
+    {"`home` of gradients on several hosts but for `zero: 3`", adds_on_several_hosts},
+    {"`update: layer` with the optimizer on the device", updates_early_on_device},
+    {"`update: next_visit`",
      [](const Question& q) {
-       return any_setting(q, [](const Settings& s) { return s.update && *s.update != Update::end; });
+       return any_setting(q, [](const Settings& s) { return s.update == Update::next_visit; });
      }},
     {"`sync` other than gradients in every step without lag", syncs_otherwise},
     {"`wire`",
@@ -258,8 +321,8 @@ constexpr Construct kNotSimulated[] = {
 
 }  // namespace
 
-void check_constructs(const Plan& plan, const Workload& workload, Problems& problems) {
-  const Question question{plan, workload};
+void check_constructs(const Plan& plan, const Cluster& cluster, const Workload& workload, Problems& problems) {
+  const Question question{plan, cluster, workload};
   for (const Construct& construct : kNotSimulated)
     if (construct.used(question)) problems.push_back(fmt::format("{}: not simulated yet", construct.name));
 }

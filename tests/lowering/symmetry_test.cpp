@@ -49,6 +49,22 @@ void vary_stages(std::mt19937& random, Plan& plan) {
   }
 }
 
+/// Homes on the host, as far as the Plan may have them together.
+void offload(Plan& plan, int nodes, std::mt19937& random) {
+  const Home slots{Place::host, {}, pick(random, {0, 1, 2, 3}), false};
+  const bool weights = random() % 2, optimizer = random() % 2, activations = random() % 2, early = random() % 2;
+  for (Stage& stage : plan.phases[0].parts[0].stages) {
+    Settings& settings = stage.rules[0].settings;
+    if (!settings.zero && weights) settings.zero = 0;
+    const bool gradients = optimizer && nodes == 1 && (settings.zero == 0 || settings.zero == 3);
+    if (weights) settings.home[State::weights] = slots;
+    if (optimizer) settings.home[State::optimizer] = slots;
+    if (gradients) settings.home[State::gradients] = slots;
+    if (activations) settings.home[State::activations] = slots;
+    if (optimizer && early) settings.update = Update::layer;
+  }
+}
+
 Case random_case(unsigned seed) {
   std::mt19937 random(seed);
   const int stages = pick(random, {1, 2, 3}), data = pick(random, {1, 2, 4}), tensor = pick(random, {1, 2});
@@ -62,7 +78,8 @@ Case random_case(unsigned seed) {
                                .gpus = gpus,
                                .slow_nodes = pick(random, {0, 0, 1}) * (nodes > 1),
                                .nodes_per_leaf = pick(random, {0, 2}),
-                               .oversubscription = double(pick(random, {1, 3}))});
+                               .oversubscription = double(pick(random, {1, 3})),
+                               .gpus_per_switch = pick(random, {1, 2})});
   made.workload = make_workload({.layers = stages * chunks * pick(random, {1, 2}),
                                  .batch = double(micro_batches * data),
                                  .parameters = pick(random, {0, 1}) * 45e6,
@@ -83,6 +100,8 @@ Case random_case(unsigned seed) {
   else if (data > 1 && context == 1 && schedule != "zb_h1" && random() % 3 == 0)
     shard(made.plan, data, tensor, random() % 2);
   if (random() % 2) recompute(made.plan, random);
+  if (schedule != "zb_h1" && random() % 2) offload(made.plan, nodes, random);
+  if (random() % 4 == 0) made.workload.optimizer = "adam";
   made.text = "seed " + std::to_string(seed) + " stages " + std::to_string(stages) + " data " + std::to_string(data) + " tensor " +
               std::to_string(tensor) + " gpus a node " + std::to_string(gpus);
   return made;
@@ -96,12 +115,14 @@ void check_reduction(unsigned from, unsigned to) {
   for (unsigned seed = from; seed < to; ++seed) {
     const Case c = random_case(seed);
     INFO(c.text);
+    REQUIRE(c.plan.check(c.cluster, c.workload).empty());
     const RunResult reduced = run_plan(c.plan, c.workload, c.cluster, {.symmetry = true, .full_detail = false}, 2);
     const RunResult full = run_plan(c.plan, c.workload, c.cluster, {.symmetry = false, .full_detail = false}, 2);
     REQUIRE(near(reduced.report.step_time, full.report.step_time));
     REQUIRE(near(reduced.report.first_step_time, full.report.first_step_time));
     REQUIRE(reduced.report.device_classes <= full.report.device_classes);
     REQUIRE(reduced.report.memory.peak.value == Approx(full.report.memory.peak.value));
+    REQUIRE(reduced.report.peak_host_memory.value == Approx(full.report.peak_host_memory.value));
     for (const TimePartName& part : kTimeParts)
       REQUIRE((reduced.report.time.*part.part).value == Approx((full.report.time.*part.part).value).margin(1e-12));
   }

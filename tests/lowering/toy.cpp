@@ -20,7 +20,8 @@ DeviceType make_type(const std::string& name, double speed) {
 class Builder {
  public:
   explicit Builder(const ClusterShape& shape) : shape_(shape) {
-    cluster_.device_types = {make_type("fast", 1), make_type("slow", 0.5), DeviceType{}};
+    cluster_.device_types = {make_type("fast", 1), make_type("slow", 0.5), DeviceType{}, DeviceType{}};
+    cluster_.device_types[3].multiprocessors = shape_.cores;
     cluster_.transports.resize(2);
     cluster_.transports[0].name = "inside";
     cluster_.transports[1].name = "net";
@@ -66,7 +67,24 @@ class Builder {
       both_ways(name, port, inside, shape_.inside, 0, {});
     }
     for (int g = 0; g < shape_.gpus; ++g) add_nic(node, n, g, up);
+    if (shape_.gpus_per_switch > 0) add_host(node, n);
     cluster_.nodes.push_back(std::move(node));
+  }
+
+  /// GPUs hang on PCIe switches of as many slots, these on one socket with the node's memory.
+  void add_host(Node& node, int n) {
+    const std::string name = fmt::format("n.{}.", n);
+    const VertexId socket = vertex(name + "socket"), memory = vertex(name + "cpu");
+    node.devices.push_back(id_at<DeviceId>(cluster_.devices.size()));
+    cluster_.devices.push_back({name + "cpu", DeviceKind::cpu, DeviceTypeId(3), NodeId(n), shape_.host_memory, memory});
+    both_ways(name + "dram", memory, socket, shape_.dram, 0, {});
+    for (int g = 0; g < shape_.gpus; ++g) {
+      if (g % shape_.gpus_per_switch == 0) {
+        pcie_ = vertex(name + "pcie");
+        both_ways(name + "bridge", socket, pcie_, shape_.pcie, 0, {});
+      }
+      both_ways(name + "slot", pcie_, cluster_.devices[index(node.devices[std::size_t(g)])].vertex, shape_.pcie, 0, {});
+    }
   }
 
   /// Each GPU reaches its NIC over a link that never binds.
@@ -82,7 +100,7 @@ class Builder {
 
   const ClusterShape& shape_;
   Cluster cluster_;
-  VertexId leaf_{};
+  VertexId leaf_{}, pcie_{};
 };
 
 /// One sample moves 1 GB forward and 2 GB backward: 1 ms and 2 ms at 1 TB/s.

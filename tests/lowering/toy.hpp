@@ -18,6 +18,10 @@ struct ClusterShape {
   int slow_nodes = 0;                    ///< the last ones have GPUs of half the speed
   int nodes_per_leaf = 0;                ///< 0: all on one switch
   double oversubscription = 1;
+  int gpus_per_switch = 0;               ///< of the PCIe tree to the host; 0: no host
+  BytesPerSecond pcie{10e9}, dram{100e9};
+  int cores = 1000;                      ///< of the host
+  Bytes host_memory{1e12};
 };
 [[nodiscard]] Cluster make_cluster(const ClusterShape& shape);
 

@@ -18,8 +18,19 @@ TEST_CASE("constructs that are not simulated yet are named") {
   named("{devices: a.0, layout: [shard: 8], batch: 64, zero: 1}", "`shard` axis with `zero` below 3");
   named("{" + one + "zero: 3, order: zb_h1}", "`zero: 3` with schedule `zb_h1`");
   named("{" + one + "rules: [{layers: 0-3, zero: 1}], zero: 0}", "`zero` that differs inside a stage");
-  named("{" + one + "home: {optimizer: host}}", "`home` elsewhere than on the device");
-  named("{" + one + "update: layer}", "`update: layer` or `next_visit`");
+  named("{" + one + "home: {optimizer: storage}}", "`home` in storage or on other devices");
+  named("{" + one + "home: {optimizer: a.1.0}}", "`home` in storage or on other devices");
+  named("{" + one + "home: {kv: host}}", "`home` of kv");
+  named("{" + one + "zero: 0, home: {weights: {at: host, sliced: true}}}", "`home` with `sliced`");
+  named("{" + one + "order: zb_h1, home: {optimizer: host}}",
+        "`home` on the host with a schedule other than gpipe, 1f1b and interleaved");
+  named("{" + one + "zero: 1, home: {weights: host}}",
+        "`home` of weights or gradients on the host with `zero` 1 or 2 (states exist once a host with `zero: 0`)");
+  named("{" + one + "zero: 0, home: {gradients: host}}", "`home` of gradients on the host without the optimizer");
+  named("{devices: a, layout: [data: 16], zero: 0, home: {gradients: host, optimizer: host}}",
+        "`home` of gradients on several hosts but for `zero: 3`");
+  named("{" + one + "update: layer}", "`update: layer` with the optimizer on the device");
+  named("{" + one + "update: next_visit}", "`update: next_visit`");
   named("{" + one + "sync: {every: 4}}", "`sync` other than gradients in every step without lag");
   named("{" + one + "wire: {share: 0.5}}", "`wire`");
   named("{" + one + "slices: {rows: 2}}", "`slices`");
