@@ -99,16 +99,12 @@ class DeviceOffload {
     return reductions;
   }
 
-  /// What was updated goes where the next step uses it.
+  /// What was updated goes where the next step uses it, in the order of the updates.
   void write_refreshes() {
-    for (const LayerId layer : role_.layers) {
-      const LayerHome home = role_.home(layer);
-      if (on_host(home.weights)) {
-        await_updates(layer, first_fetch_.at(layer), 1);
-      } else if (on_host(home.optimizer)) {
-        refresh(layer);
-      }
-    }
+    for (auto layer = role_.layers.rbegin(); layer != role_.layers.rend(); ++layer)
+      if (role_.home(*layer).early_update) refresh(*layer);
+    for (const LayerId layer : role_.layers)
+      if (!role_.home(layer).early_update) refresh(layer);
   }
 
  private:
@@ -343,8 +339,11 @@ class DeviceOffload {
       for (const TaskId update : shared_.updates[{device, layer}]) emission_.edge(update, waiting, distance);
   }
 
-  /// Updated weights come to the device: whole, or the part that is then gathered.
+  /// Updated weights wait on the host for their first fetch, or come to the device: whole, or the part that is then gathered.
   void refresh(LayerId layer) {
+    const LayerHome home = role_.home(layer);
+    if (on_host(home.weights)) return await_updates(layer, first_fetch_.at(layer), 1);
+    if (!on_host(home.optimizer)) return;
     const bool sharded = role_.zero == 3;
     const Bytes element = sharded ? element_size(DataType::fp32) : element_size(emission_.workload.precision);
     const TaskId task = add(down_, DeviceStream::refresh, element * (parameters(layer) * (role_.zero >= 1 ? share(layer) : 1.0)), "update weights", layer);

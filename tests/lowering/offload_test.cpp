@@ -84,7 +84,6 @@ TEST_CASE("the host's update is on the critical path: bytes over DRAM bandwidth"
 TEST_CASE("an update layer by layer begins beside the backward pass") {
   // Gradient 1 4-5; update 1 5-6.44, beside the copy of gradient 0 (6-7) from 6 on; its weights until 7.44; update 0 7-8.44; weights.
   const StepReport report = run({.home = {{State::optimizer, kHost}}, .parameters = 5e6, .optimizer = "adam", .update = Update::layer});
-  CAPTURE(report.step_time.value);
   CHECK(near(report.step_time, Seconds((9 + 4.0 / 9) * 1e-3)));
 }
 
