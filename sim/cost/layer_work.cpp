@@ -32,7 +32,7 @@ class LayerWriter {
     cast(op, kind, shape_of(op).k, out);
     const std::size_t first = out.size();
     for (Kernel& kernel : forward_kernels(op)) out.push_back({kind, op.name, std::move(kernel), std::nullopt});
-    exchange_keys(op, 1, first, out);
+    exchange_context(op, false, first, out);
     if (leaves_partial_sums(op) && op.join != TensorJoin::first)
       collect(cut_.sequence_parallel ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, output_size(op), out);
     if (op.group == "loss" && op.cut == TensorCut::vocabulary)
@@ -52,7 +52,7 @@ class LayerWriter {
     } else {
       out.insert(out.end(), kernels.begin(), kernels.end());
     }
-    exchange_keys(op, 2, first, out);  // keys and values again, and their gradients
+    exchange_context(op, true, first, out);
   }
 
   [[nodiscard]] double share(TensorCut cut) const { return remaining_share(cut, cut_); }
@@ -74,10 +74,31 @@ class LayerWriter {
     if (cut_.tensor > 1) out.push_back({TaskKind::tensor, "tensor", std::nullopt, LayerCollective{kind, size}});
   }
 
-  /// With a context axis the keys and values of all positions come by: in a ring beside the attention kernel (Liu et al., Ring
-  /// Attention, arXiv 2310.01889 §3), or gathered before it (Llama 3, arXiv 2407.21783 §3.3.2). Both move (c-1)/c of them.
+  void exchange_context(const Operator& op, bool backward, std::size_t first, std::vector<Piece>& out) const {
+    if (cut_.context == 1 || !op.core_attention || op.name == "softmax") return;
+    if (cut_.context_kind == ContextKind::ulysses)
+      exchange_heads(op, backward, first, out);
+    else if (op.name != "context")
+      exchange_keys(op, backward ? 2 : 1, first, out);  // backward: keys and values again, and their gradients
+  }
+
+  /// Positions become heads before the attention and positions again behind it, by all-to-alls of queries, keys and values and of
+  /// its output; backward their gradients take the same ways back. Source: Jacobs et al., DeepSpeed Ulysses, arXiv 2309.14509 §3.1.
+  void exchange_heads(const Operator& op, bool backward, std::size_t first, std::vector<Piece>& out) const {
+    const double queries = op.attention.heads * op.attention.head_size * share(TensorCut::heads);
+    const double keys = 2.0 * op.attention.key_value_heads * op.attention.head_size * share(TensorCut::heads);
+    const auto exchange = [&](double width) {
+      const LayerCollective heads{CollectiveKind::all_to_all, element_size(precision_) * (width * rows()), LayerGroup::context};
+      return Piece{TaskKind::context, "context", std::nullopt, heads};
+    };
+    const bool enters = op.name != (backward ? "scores" : "context"), leaves = op.name != (backward ? "context" : "scores");
+    if (enters) out.insert(out.begin() + std::ptrdiff_t(first), exchange(backward ? queries : queries + keys));
+    if (leaves) out.push_back(exchange(backward ? queries + keys : queries));
+  }
+
+  /// The keys and values of all positions come by: in a ring beside the attention kernel (Liu et al., Ring Attention, arXiv 2310.01889
+  /// §3), or gathered before it (Llama 3, arXiv 2407.21783 §3.3.2). Both move (c-1)/c of them.
   void exchange_keys(const Operator& op, double times, std::size_t first, std::vector<Piece>& out) const {
-    if (cut_.context == 1 || !op.core_attention || op.name == "softmax" || op.name == "context") return;
     const double width = 2.0 * op.attention.key_value_heads * op.attention.head_size * share(TensorCut::heads);
     const Bytes all = element_size(precision_) * (width * rows() * cut_.context);
     const LayerCollective keys{CollectiveKind::all_gather, all * times, LayerGroup::context};

@@ -104,7 +104,7 @@ StaticMemory static_memory(const Module& module, std::span<const LayerId> layers
     return held;
   }
   held.weights = element_size(workload.precision) * parameters;
-  held.gradients = element_size(workload.software.gradient_type) * parameters;
+  held.gradients = element_size(workload.software.gradient_type) * (parameters / (zero >= 2 ? holders : 1));
   held.optimizer = Bytes(master_copy ? 12 : 8) * (parameters / (zero >= 1 ? holders : 1));
   if (workload.software.cached_gradient_dummies)
     held.buffers = element_size(workload.precision) * largest_distinct_matrices(module, layers, cut);
@@ -178,14 +178,6 @@ std::string shortfall_text(const MemoryReport& memory) {
     if (memory.at_peak[i] > Bytes(0))
       parts += fmt::format("{}{} {}", parts.empty() ? "" : " · ", name(static_cast<MemoryClass>(i)), to_text(memory.at_peak[i]));
   return fmt::format("does not fit: {} lacks {} ({}; of {})", memory.device, to_text(memory.missing()), parts, to_text(memory.capacity));
-}
-
-int passes_in_flight(const std::string& schedule, const StagePosition& at, std::optional<int> in_flight) {
-  const int all = std::max(1, at.micro_batches * at.chunks);
-  int bound = at.stages - at.stage;
-  if (schedule == "gpipe") bound = all;
-  if (schedule == "interleaved") bound = 2 * (at.stages - at.stage - 1) + (at.chunks - 1) * at.stages + 1;
-  return std::clamp(in_flight.value_or(bound), 1, all);
 }
 
 }  // namespace trainyard

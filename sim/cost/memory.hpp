@@ -21,7 +21,7 @@ struct StaticMemory {
 
 /// weights 2 P (4 P in fp32), gradients of the software's type, optimizer 12 P / holders with ZeRO-1 (fp32 weight and two moments;
 /// 8 P where weights are fp32), buffers: cached weight-gradient dummies. Source: memory.md §2.2 and §2.9; Rajbhandari et al.,
-/// arXiv 1910.02054 §3. `holders`: devices over which the states are sharded, 1 without. zero 3: fp32 weights, gradients and both
+/// arXiv 1910.02054 §3; with ZeRO-2 gradients in parts too. `holders`: devices over which the states are sharded, 1 without. zero 3: fp32 weights, gradients and both
 /// moments in parts, 16 P / holders (PyTorch FSDP, arXiv 2304.11277 §4.1; gathered layers come on top while they are used).
 [[nodiscard]] StaticMemory static_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut,
                                          const Workload& workload, int holders, int zero);
@@ -67,14 +67,5 @@ struct LayerMemory {
 
 /// `does not fit: a100.0.0 lacks 6.6 GB (weights 6.5 GB · gradients .. ; of 39.6 GB)`.
 [[nodiscard]] std::string shortfall_text(const MemoryReport& memory);
-
-/// Where a stage stands; `stage` from 0.
-struct StagePosition {
-  int stage = 0, stages = 1, chunks = 1, micro_batches = 1;
-};
-/// The largest number of passes through a chunk between the start of F and the end of B (of W where it is split) at a stage: all for
-/// gpipe, min(n, p - i) for 1f1b and zb_h1, min(n v, 2 (p - i - 1) + (v - 1) p + 1) for interleaved, or the Plan's own bound.
-/// Source: memory.md §2.6; Narayanan et al., arXiv 2104.04473 §2.2.
-[[nodiscard]] int passes_in_flight(const std::string& schedule, const StagePosition& at, std::optional<int> in_flight);
 
 }  // namespace trainyard

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/cost/memory.hpp"
 #include "sim/units/error.hpp"
 
 namespace trainyard {
@@ -31,7 +30,23 @@ LayerHome home_of(const Settings& settings) {
           settings.home.at(State::activations), settings.update == Update::layer};
 }
 
-StageRole make_role(const Part& part, int pipeline, int position, const Workload& workload) {
+/// The table of the stage where the Plan gives one, else what its schedule says.
+StageOrder order_of(const PlanPhase& phase, const Part& part, const Stage& stage, const StagePosition& at) {
+  if (part.schedule != "table") return stage_order(part.schedule, at);
+  const auto lane = std::ranges::find(phase.lanes, stage.devices, &Lane::devices);
+  require(lane != phase.lanes.end(), "a stage without a table");
+  return order_of_table(lane->entries);
+}
+
+/// A stage cannot hold what the stage before it has not begun.
+std::optional<int> bound_of(const Part& part, const StagePosition& at, std::optional<int> held_before) {
+  if (!held_before || at.chunks > 1) return at.in_flight;
+  return std::min(passes_in_flight(part.schedule, at), *held_before);
+}
+
+/// `held_before`: passes that the stage before holds.
+StageRole make_role(const PlanPhase& phase, int pipeline, int position, std::optional<int> held_before, const Workload& workload) {
+  const Part& part = phase.parts[0];
   const Pipeline& line = part.pipelines[pipeline];
   const Stage& stage = part.stages[index(line.stages[position])];
   const Settings settings = settings_of(stage, stage.chunks.front().front(), workload);
@@ -41,7 +56,10 @@ StageRole make_role(const Part& part, int pipeline, int position, const Workload
   role.stages = static_cast<int>(line.stages.size());
   role.micro_batches = line.micro_batches;
   role.chunks = stage.chunks;
-  role.in_flight = passes_in_flight(part.schedule, {position, role.stages, int(role.chunks.size()), line.micro_batches}, stage.in_flight);
+  StagePosition at{position, role.stages, int(role.chunks.size()), line.micro_batches, stage.in_flight};
+  at.in_flight = bound_of(part, at, held_before);
+  role.order = order_of(phase, part, stage, at);
+  role.in_flight = most_held(role.order);
   role.zero = *settings.zero;
   role.regather = *settings.regather;
   const int data = axis_size(*settings.layout, AxisKind::data), shard = axis_size(*settings.layout, AxisKind::shard);
@@ -158,10 +176,8 @@ Placement place(const Plan& plan, const Workload& workload) {
   placement.module = &workload.modules[index(workload.passes[index(placement.part->pass)].module)];
   for (std::size_t p = 0; p < placement.part->pipelines.size(); ++p) {
     for (std::size_t s = 0; s < placement.part->pipelines[p].stages.size(); ++s) {
-      StageRole role = make_role(*placement.part, int(p), int(s), workload);
-      // A stage cannot hold what the stage before it has not begun.
-      if (s > 0 && role.chunks.size() == 1) role.in_flight = std::min(role.in_flight, placement.roles.back().in_flight);
-      add_cells(placement, *placement.part, role, workload);
+      const std::optional<int> before = s == 0 ? std::nullopt : std::optional(placement.roles.back().in_flight);
+      add_cells(placement, *placement.part, make_role(plan.phases[0], int(p), int(s), before, workload), workload);
     }
     placement.routes.push_back(route_of(placement, int(p)));
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/cost/layer_work.hpp"
+#include "sim/cost/schedule.hpp"
 #include "sim/model/cluster.hpp"
 #include "sim/model/plan.hpp"
 #include "sim/model/workload.hpp"
@@ -30,7 +31,8 @@ struct LayerHome {
 /// What cells of one stage and pipeline have in common.
 struct StageRole {
   int pipeline = 0, position = 0, stages = 1;
-  int micro_batches = 1, in_flight = 1;            ///< in_flight: of passes through one chunk
+  int micro_batches = 1, in_flight = 1;            ///< in_flight: most passes through a chunk held at once
+  StageOrder order;
   int zero = 0;
   int shards = 1;                                  ///< neighbouring data ranks that each keep a part of the weights (zero 3)
   bool regather = true;                            ///< gather sharded weights again for the backward pass

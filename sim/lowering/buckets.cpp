@@ -34,7 +34,7 @@ double least_parameters(const Placement& placement, const LayerRun& run, const W
   const Cell& cell = placement.cells[run.cells.front()];
   const Settings settings = settings_of(placement.part->stages[index(cell.stage)], run.layers.front(), workload);
   if (settings.sync->bucket) return *settings.sync->bucket / element_size(workload.software.gradient_reduce_type);
-  return workload.software.overlap_gradient_reduce ? kBucketParameters : std::numeric_limits<double>::infinity();
+  return workload.software.overlap_gradient_reduce || settings.zero == 2 ? kBucketParameters : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace

@@ -30,7 +30,10 @@ struct CellTasks {
   };
   std::vector<std::vector<Pass>> forward, backward;     ///< [chunk][micro-batch]
   TaskId first{}, last{};                               ///< of all passes, in the stage's order
-  std::map<std::pair<int, LayerId>, TaskSpan> first_forward, last_backward;  ///< (run, first layer of a bucket) -> its segment
+  /// (run, first layer of a bucket) -> its segment of the first forward pass, and of each backward pass that completes gradients to
+  /// be exchanged: the last one, or with zero 2 all of them.
+  std::map<std::pair<int, LayerId>, TaskSpan> first_forward;
+  std::map<std::pair<int, LayerId>, std::vector<TaskSpan>> backward_of_bucket;
   TaskId optimizer{};
   std::vector<TaskId> updates{};                        ///< what the end of the whole backward pass lets go: the optimizer, hosts' updates
   std::map<LayerId, std::vector<TaskId>> reduced{};     ///< reductions that complete a layer's gradients

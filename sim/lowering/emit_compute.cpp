@@ -1,11 +1,13 @@
 #include <algorithm>
+#include <deque>
+#include <limits>
+#include <map>
 
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/memory.hpp"
 #include "sim/lowering/chain_writer.hpp"
 #include "sim/lowering/emission.hpp"
 #include "sim/lowering/layer_visits.hpp"
-#include "sim/lowering/schedule.hpp"
 
 namespace trainyard {
 namespace {
@@ -31,32 +33,39 @@ class CellWriter {
     measure_memory();
   }
 
-  void write() {
+  const StageOrder& order() const { return role_.order; }
+
+  void begin() {
     tasks_.forward.assign(role_.chunks.size(), std::vector<CellTasks::Pass>(role_.micro_batches));
     tasks_.backward = tasks_.forward;
     tasks_.first = tasks_.last = kNone;
-    TaskId* waiting = nullptr;  // where the next operation's first task is to be noted
-    const std::vector<ScheduledOperation> order = stage_schedule(schedule(), role_);
-    const auto gathered = std::ranges::find_if(order.rbegin(), order.rend(), [&](const auto& op) { return awaits_weights(op); }).base();
-    const auto reducing = std::ranges::find_if(order, [&](const auto& op) { return op.kind != 'F' && completes_gradients(op); });
-    for (auto at = order.begin(); at != order.end(); ++at) {
-      const ScheduledOperation& op = *at;
-      beside_gradients_ = by_layer() || at < gathered || at >= reducing;
-      layer_spans_.assign(role_.chunks[op.chunk].size(), TaskSpan{});
-      rebuilt_spans_ = layer_spans_;
-      const TaskSpan span = write_operation(op);
-      // An operation may end in a collective, which the compute stream does not order.
-      if (tasks_.last != kNone) emission_.edge(tasks_.last, span.first);
-      if (waiting) *waiting = span.first;
-      waiting = nullptr;
-      if (op.kind != 'W') {
-        CellTasks::Pass& pass = (op.kind == 'F' ? tasks_.forward : tasks_.backward)[op.chunk][op.micro_batch];
-        pass = {span, kNone, tasks_.last, std::move(layer_spans_), std::move(rebuilt_spans_)};
-        waiting = &pass.after;
-      }
-      if (tasks_.first == kNone) tasks_.first = span.first;
-      tasks_.last = span.last;
+    const auto gathered = std::ranges::find_if(order().rbegin(), order().rend(), [&](const auto& op) { return awaits_weights(op); }).base();
+    const auto reducing = std::ranges::find_if(order(), [&](const auto& op) { return op.kind != 'F' && completes_gradients(op); });
+    gathers_until_ = gathered == order().begin() ? -1 : std::prev(gathered)->turn;
+    reduces_from_ = reducing == order().end() ? std::numeric_limits<int>::max() : reducing->turn;
+  }
+
+  /// Returns the operation's last task. An operation may end in a collective, which the compute stream does not order behind
+  /// `device_last`, the last task of these devices.
+  TaskId write(const ScheduledOperation& op, TaskId device_last) {
+    beside_gradients_ = by_layer() || op.turn <= gathers_until_ || op.turn >= reduces_from_;
+    layer_spans_.assign(role_.chunks[op.chunk].size(), TaskSpan{});
+    rebuilt_spans_ = layer_spans_;
+    const TaskSpan span = write_operation(op);
+    if (device_last != kNone) emission_.edge(device_last, span.first);
+    if (waiting_) *waiting_ = span.first;
+    waiting_ = nullptr;
+    if (op.kind != 'W') {
+      CellTasks::Pass& pass = (op.kind == 'F' ? tasks_.forward : tasks_.backward)[op.chunk][op.micro_batch];
+      pass = {span, kNone, tasks_.last, std::move(layer_spans_), std::move(rebuilt_spans_)};
+      waiting_ = &pass.after;
     }
+    if (tasks_.first == kNone) tasks_.first = span.first;
+    tasks_.last = span.last;
+    return span.last;
+  }
+
+  void finish() {
     write_optimizer();
     emission_.edge(tasks_.last, tasks_.optimizer);
     emission_.edge(tasks_.optimizer, tasks_.first, 1);  // a first collective is ordered by no compute stream
@@ -79,8 +88,6 @@ class CellWriter {
     if (op.kind == 'F') return write_forward(op);
     return op.kind == 'B' ? write_backward(op) : write_weight_gradients(op);
   }
-
-  const std::string& schedule() const { return emission_.placement.part->schedule; }
 
   CellGroups cell_groups() const { return {slowest_of(groups_.tensor), slowest_of(groups_.context)}; }
 
@@ -217,8 +224,7 @@ class CellWriter {
   }
 
   TaskSpan write_backward(const ScheduledOperation& op) {
-    const bool split = splits_backward(schedule());
-    const bool by_bucket = !split && completes_gradients(op);
+    const bool by_bucket = !op.split && completes_gradients(op);
     TaskSpan whole{kNone, kNone};
     const std::vector<Segment> parts = segments(op.chunk, by_bucket);
     auto segment = parts.rbegin();
@@ -227,7 +233,7 @@ class CellWriter {
     for (const LayerVisit& visit : layer_visits(*emission_.placement.module, role_, op)) {
       const LayerPieces& layer = work_.layers[spans_[op.chunk].from + visit.position];
       if (visit.rebuilds || visit.rebuilds_first) append(pieces, layer.recompute);
-      if (!visit.rebuilds) append(pieces, split ? input_gradients(layer.backward) : layer.backward);
+      if (!visit.rebuilds) append(pieces, op.split ? input_gradients(layer.backward) : layer.backward);
       const bool ends_segment = !visit.rebuilds && spans_[op.chunk].from + visit.position == segment->from;
       if (!ends_segment && !(visit.rebuilds && by_layer())) continue;
       const TaskSpan span = write_chain(pieces, label(visit.rebuilds ? TaskKind::recompute : TaskKind::backward, op), whole);
@@ -235,11 +241,11 @@ class CellWriter {
       (visit.rebuilds ? rebuilt_spans_ : layer_spans_)[visit.position] = span;
       if (role_.leaves_device()) hold_backward(spans_[op.chunk].from + visit.position, visit, span);
       if (visit.rebuilds) continue;
-      if (by_bucket && segment->run >= 0) tasks_.last_backward[{segment->run, role_.layers[segment->from]}] = span;
+      if (by_bucket && segment->run >= 0) tasks_.backward_of_bucket[{segment->run, role_.layers[segment->from]}].push_back(span);
       ++segment;
     }
     remember(whole.first, op, [](const ActivationMemory& m) { return Memory{{}, MemoryClass::activations, Bytes(0), Bytes(0), m.backward_peak}; });
-    if (!split) release(whole.last, op);
+    if (!op.split) release(whole.last, op);
     return whole;
   }
 
@@ -251,16 +257,17 @@ class CellWriter {
       std::vector<TimedPiece> pieces;
       for (std::size_t i = segment->to; i-- > segment->from;) append(pieces, weight_gradients(work_.layers[i].backward));
       const TaskSpan span = write_chain(pieces, label(TaskKind::weight_gradient, op), whole);
-      if (by_bucket && segment->run >= 0) tasks_.last_backward[{segment->run, role_.layers[segment->from]}] = span;
+      if (by_bucket && segment->run >= 0) tasks_.backward_of_bucket[{segment->run, role_.layers[segment->from]}].push_back(span);
     }
     release(whole.last, op);
     return whole;
   }
 
-  bool awaits_weights(const ScheduledOperation& op) const { return gathers_weights() && op.kind == 'F' && op.micro_batch == 0; }
+  bool awaits_weights(const ScheduledOperation& op) const { return gathers_weights() && op.first_use; }
 
   bool completes_gradients(const ScheduledOperation& op) const {
-    return software().overlap_gradient_reduce && op.micro_batch + 1 == role_.micro_batches;
+    if (role_.zero == 2) return op.kind != 'F' && !op.split;
+    return software().overlap_gradient_reduce && op.last_gradients;
   }
 
   /// Does another stage send what this operation begins with?
@@ -375,6 +382,8 @@ class CellWriter {
   bool private_;
   bool meets_gradients_;
   bool beside_gradients_ = false;              ///< gradients or gathered weights may travel during this operation
+  int gathers_until_ = -1, reduces_from_ = 0;  ///< turns during which they may
+  TaskId* waiting_ = nullptr;                  ///< where the next operation's first task is to be noted
   const GroupClasses& groups_;
   CellTasks& tasks_;
   StageWork work_;
@@ -384,6 +393,31 @@ class CellWriter {
   std::vector<std::vector<LayerMemory>> held_;  ///< [device][layer of the stage]
   std::vector<std::vector<ActivationMemory>> activations_;  ///< [device][chunk]; devices as in devices_
 };
+
+/// Cell classes that stand on the same devices, which work for them in turn.
+std::vector<std::vector<int>> classes_by_devices(const Emission& emission) {
+  std::map<std::vector<int>, std::vector<int>> groups;
+  for (int c = 0; c < emission.symmetry.cells.classes(); ++c) groups[emission.resources.cell_devices[c]].push_back(c);
+  std::vector<std::vector<int>> in_order;
+  for (auto& [devices, classes] : groups) in_order.push_back(std::move(classes));
+  std::ranges::sort(in_order);
+  return in_order;
+}
+
+/// The compute stream's order is that of the tasks in the graph.
+void write_by_turns(Emission& emission, const std::vector<int>& classes) {
+  std::deque<CellWriter> writers;
+  std::vector<std::pair<const ScheduledOperation*, CellWriter*>> turns;
+  for (const int c : classes) {
+    CellWriter& writer = writers.emplace_back(emission, c);
+    writer.begin();
+    for (const ScheduledOperation& op : writer.order()) turns.emplace_back(&op, &writer);
+  }
+  std::ranges::stable_sort(turns, {}, [](const auto& turn) { return turn.first->turn; });
+  TaskId last = kNone;
+  for (const auto& [op, writer] : turns) last = writer->write(*op, last);
+  for (CellWriter& writer : writers) writer.finish();
+}
 
 }  // namespace
 
@@ -402,7 +436,7 @@ std::vector<Slot> Emission::slots(const std::vector<int>& device_classes, Device
 
 void emit_compute(Emission& emission) {
   emission.cells.resize(emission.symmetry.cells.classes());
-  for (int c = 0; c < emission.symmetry.cells.classes(); ++c) CellWriter(emission, c).write();
+  for (const std::vector<int>& together : classes_by_devices(emission)) write_by_turns(emission, together);
 }
 
 }  // namespace trainyard

@@ -7,13 +7,15 @@
 namespace trainyard {
 namespace {
 
+constexpr TaskId kNone = static_cast<TaskId>(-1);
+
 class GradientWriter {
  public:
   explicit GradientWriter(Emission& emission) : emission_(emission), software_(emission.workload.software) {}
 
   void write() {
     reductions_ = emit_shards(emission_);
-    for (const Bucket& bucket : emission_.buckets) reduce(bucket);
+    reduce_all();
     for (const CommunicatorClass& group : emission_.resources.communicators)
       if (group.first->kind == CommunicatorKind::tied_embedding) reduce_table(group);
     for (Reduction& reduction : emit_offload(emission_))
@@ -38,25 +40,68 @@ class GradientWriter {
     return add_data_exchange(emission_, group, kind, size, what, layer);
   }
 
+  /// Once a step, or with zero 2 once a micro-batch, in the order in which the gradients become complete.
+  void reduce_all() {
+    int most = 1;
+    for (const Bucket& bucket : emission_.buckets) most = std::max(most, times_reduced(bucket));
+    for (int pass = 0; pass < most; ++pass)
+      for (const Bucket& bucket : emission_.buckets)
+        if (const int own = pass - (most - times_reduced(bucket)); own >= 0) reduce(bucket, own);
+  }
+
+  int times_reduced(const Bucket& bucket) const {
+    const StageRole& role = emission_.placement.role(emission_.traffic.runs[bucket.run].cells.front());
+    return role.zero == 2 ? role.micro_batches : 1;
+  }
+
   /// Starts when the last holder has the bucket's gradients complete.
-  void reduce(const Bucket& bucket) {
+  void reduce(const Bucket& bucket, int pass) {
     const Bytes size = element_size(software_.gradient_reduce_type) * bucket.parameters;
     for (const CommunicatorClass* group : groups_of(bucket.run)) {
       const bool sharded = zero_of(*group) >= 1;
       const TaskId task = exchange(*group, sharded ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, size,
                                    sharded ? "reduce-scatter" : "all-reduce", bucket.layers.front());
       for (const int c : cell_classes(*group)) {
-        emission_.edge(gradients_complete(c, bucket), task);
-        for (const LayerId layer : bucket.layers) emission_.cells[c].reduced[layer].push_back(task);
+        emission_.edge(gradients_complete(c, bucket, pass).last, task);
+        if (zero_of(*group) == 2) scatter(*group, c, bucket, pass, task);
+        if (pass + 1 == times_reduced(bucket))
+          for (const LayerId layer : bucket.layers) emission_.cells[c].reduced[layer].push_back(task);
       }
-      reductions_.push_back({task, cell_classes(*group)});
+      if (pass + 1 == times_reduced(bucket)) reductions_.push_back({task, cell_classes(*group)});
     }
   }
 
-  TaskId gradients_complete(int cell_class, const Bucket& bucket) const {
+  /// zero 2 keeps only parts of gradients: those of a bucket are whole from its backward pass until they are scattered. Without
+  /// overlap the next pass waits for that.
+  void scatter(const CommunicatorClass& group, int cell_class, const Bucket& bucket, int pass, TaskId task) {
+    const Bytes whole = element_size(software_.gradient_type) * bucket.parameters;
     const CellTasks& cell = emission_.cells[cell_class];
-    const auto segment = cell.last_backward.find({bucket.run, bucket.layers.front()});
-    return segment == cell.last_backward.end() ? cell.last : segment->second.last;
+    const TaskId made_by = gradients_complete(cell_class, bucket, pass).first;
+    for (const int device : emission_.resources.cell_devices[cell_class]) {
+      if (std::ranges::find(group.devices, device) == group.devices.end()) continue;
+      const auto id = id_at<ProcessorId>(device);
+      tasks()[index(made_by)].memory.push_back({id, MemoryClass::buffers, whole, Bytes(0), whole});
+      tasks()[index(task)].memory.push_back({id, MemoryClass::buffers, Bytes(0), -whole, Bytes(0)});
+    }
+    if (software_.overlap_gradient_reduce) return;
+    const TaskId next = after_backward(cell, gradients_complete(cell_class, bucket, pass).last);
+    if (next != kNone) emission_.edge(task, next);
+  }
+
+  std::vector<Task>& tasks() { return emission_.lowered.graph.tasks; }
+
+  /// First task of the operation that follows the backward pass which `task` is part of.
+  static TaskId after_backward(const CellTasks& cell, TaskId task) {
+    for (const auto& chunk : cell.backward)
+      for (const CellTasks::Pass& pass : chunk)
+        if (pass.tasks.first <= task && task <= pass.tasks.last) return pass.after;
+    return kNone;
+  }
+
+  TaskSpan gradients_complete(int cell_class, const Bucket& bucket, int pass) const {
+    const CellTasks& cell = emission_.cells[cell_class];
+    const auto segment = cell.backward_of_bucket.find({bucket.run, bucket.layers.front()});
+    return segment == cell.backward_of_bucket.end() ? TaskSpan{cell.last, cell.last} : segment->second.at(std::size_t(pass));
   }
 
   void reduce_table(const CommunicatorClass& group) {

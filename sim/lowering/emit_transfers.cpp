@@ -45,7 +45,9 @@ void emit_boundary(Emission& emission, const CommunicatorClass& group, bool forw
   const int from = group.first->from_chunk, to = group.first->to_chunk;
   append(task.slots, emission.slots(group.senders, forward ? DeviceStream::forward_send : DeviceStream::backward_send, 0, group.send_lane));
   append(task.slots, emission.slots(group.receivers, forward ? DeviceStream::forward_receive : DeviceStream::backward_receive, 0, group.receive_lane));
-  for (int m = 0; m < role.micro_batches; ++m) {
+  for (const ScheduledOperation& op : role.order) {
+    if (op.kind != (forward ? 'F' : 'B') || op.chunk != from) continue;
+    const int m = op.micro_batch;
     task.label.micro_batch = m;
     const TaskId id = emission.add(task);
     const CellTasks::Pass& sent = (forward ? sender.forward : sender.backward)[from][m];

@@ -28,7 +28,7 @@ TaskSpan LayerUse::tasks(const CellTasks& cell) const {
 
 std::vector<LayerUse> layer_uses(const Emission& emission, const StageRole& role) {
   std::vector<LayerUse> uses;
-  for (const ScheduledOperation& op : stage_schedule(emission.placement.part->schedule, role)) {
+  for (const ScheduledOperation& op : role.order) {
     const std::size_t first = uses.size();
     for (const LayerVisit& visit : layer_visits(*emission.placement.module, role, op)) {
       const LayerId layer = role.chunks[op.chunk][visit.position];

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sim/lowering/emission.hpp"
-#include "sim/lowering/schedule.hpp"
+#include "sim/cost/schedule.hpp"
 
 namespace trainyard {
 

@@ -5,7 +5,6 @@
 #include "sim/cost/kernel_time.hpp"
 #include "sim/lowering/emission.hpp"
 #include "sim/lowering/host_traffic.hpp"
-#include "sim/lowering/schedule.hpp"
 
 namespace trainyard {
 namespace {

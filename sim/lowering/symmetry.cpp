@@ -68,6 +68,7 @@ class SymmetryGraph {
       : cluster_(cluster), placement_(placement), traffic_(traffic) {
     links_at_ = cluster.devices.size();
     cells_at_ = links_at_ + cluster.links.size();
+    for (const StageRole& role : placement.roles) role_labels_.push_back(label_of(role));
     communicators_at_ = cells_at_ + placement.cells.size();
     hosts_at_ = communicators_at_ + traffic.all.size();
     colours_.assign(hosts_at_ + cluster.nodes.size(), 0);
@@ -100,10 +101,9 @@ class SymmetryGraph {
     colours_[vertex] = (Label() << 2 << cluster_.links[index(id)].bandwidth.value).value();
   }
 
-  void add_cell(int i) {
-    const StageRole& role = placement_.role(i);
+  static Colour label_of(const StageRole& role) {
     Label label;
-    label << 3 << role.position << role.stages << role.micro_batches << role.in_flight << role.cut.context << int(role.cut.context_kind) << role.zero << role.shards << int(role.regather) << role.cut.tensor
+    label << 3 << role.position << role.stages << role.micro_batches << role.cut.context << int(role.cut.context_kind) << role.zero << role.shards << int(role.regather) << role.cut.tensor
           << int(role.cut.sequence_parallel) << role.cut.sequences;
     for (const LayerHome& home : role.homes) {
       label << int(home.early_update);
@@ -114,9 +114,14 @@ class SymmetryGraph {
       label << int(chunk.size());
       for (const LayerId layer : chunk) label << int(layer);
     }
+    for (const ScheduledOperation& op : role.order) label << int(op.kind) << op.micro_batch << op.chunk << op.turn;
+    return label.value();
+  }
+
+  void add_cell(int i) {
     const int vertex = int(cells_at_) + i;
     used_[vertex] = true;
-    colours_[vertex] = label.value();
+    colours_[vertex] = role_labels_[placement_.role_of[i]];
     for (const DeviceId device : placement_.cells[i].members) {
       add_device(device);
       arcs_.push_back({vertex, int(device), 1});
@@ -179,6 +184,7 @@ class SymmetryGraph {
   std::vector<Colour> colours_;
   std::vector<bool> used_;
   std::vector<Arc> arcs_;
+  std::vector<Colour> role_labels_;      ///< [role]
 };
 
 }  // namespace

@@ -57,13 +57,14 @@ std::string place_of(const Plan& plan, std::size_t phase, const Part& part, cons
 }
 
 /// False where an id is out of range, so that no other rule can be looked at.
-bool check_part(const PartView& view, Problems& problems) {
+bool check_part(const PartView& view, const PlanPhase& phase, Problems& problems) {
   const std::size_t before = problems.size();
   check_ids(view, problems);
   if (problems.size() > before) return false;
   check_stages(view, problems);
   check_pipelines(view, problems);
   check_device_types(view, problems);
+  if (problems.size() == before) check_orders(view, phase, problems);
   return true;
 }
 
@@ -119,7 +120,7 @@ std::vector<std::string> Plan::check(const Cluster& cluster, const Workload& wor
       }
       const std::string where = plan_check::place_of(*this, p, part, workload);
       plan_check::check_schedule(part, !phases[p].lanes.empty(), where, problems);
-      complete = plan_check::check_part({part, cluster, workload, where}, problems) && complete;
+      complete = plan_check::check_part({part, cluster, workload, where}, phases[p], problems) && complete;
     }
   }
   if (complete) plan_check::check_constructs(*this, cluster, workload, problems);

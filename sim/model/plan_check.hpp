@@ -30,6 +30,8 @@ void check_ids(const PartView& view, Problems& problems);
 void check_stages(const PartView& view, Problems& problems);
 /// Layers and batches of the pipelines.
 void check_pipelines(const PartView& view, Problems& problems);
+/// Order tables that can be run, and the shapes that some schedules need; layers and batches are as they should be.
+void check_orders(const PartView& view, const PlanPhase& phase, Problems& problems);
 /// Whether the devices used have the workload's data type and attention kernel.
 void check_device_types(const PartView& view, Problems& problems);
 /// Constructs of the grammar that the lowering does not know, by name; the Plan's ids are in range.

@@ -68,22 +68,26 @@ void check_axes(const Layout& layout, const std::string& where, Problems& proble
   }
 }
 
-/// An equal tensor axis must give every member whole heads; a key-value head may be shared by several members.
-void check_heads(const PartView& view, LayerId layer, const Layout& layout, const std::string& where,
+/// An equal tensor axis, and a context axis that exchanges heads, must give every member whole heads; a key-value head may be shared by several members.
+void check_heads(const PartView& view, std::size_t s, LayerId layer, const Layout& layout, const std::string& where,
                  Problems& problems) {
-  const int tensor = axis_size(layout, AxisKind::tensor);
+  const bool ulysses = settings_of(view.part.stages[s], layer, view.workload).context_kind == ContextKind::ulysses;
+  const int by_context = ulysses ? axis_size(layout, AxisKind::context) : 1;
+  const int tensor = axis_size(layout, AxisKind::tensor) * by_context;
+  const std::string axes = by_context == 1 ? fmt::format("tensor: {}", tensor)
+                                           : fmt::format("tensor: {} x ulysses context: {}", tensor / by_context, by_context);
   for (const Axis& axis : layout)
     if (axis.kind == AxisKind::tensor && std::set<double>(axis.shares.begin(), axis.shares.end()).size() > 1) return;
   const Module& module = view.module();
   for (const Operator& op : module.types[index(module.layers[index(layer)].type)].operators) {
     const auto [heads, key_value_heads] = std::pair(op.attention.heads, op.attention.key_value_heads);
     if (heads > 0 && heads % tensor != 0) {
-      problems.push_back(fmt::format("{}: {} attention heads do not divide over tensor: {}", where, heads, tensor));
+      problems.push_back(fmt::format("{}: {} attention heads do not divide over {}", where, heads, axes));
       return;
     }
     if (key_value_heads > 0 && key_value_heads % tensor != 0 && tensor % key_value_heads != 0) {
       problems.push_back(
-          fmt::format("{}: {} key-value heads do not divide over tensor: {}", where, key_value_heads, tensor));
+          fmt::format("{}: {} key-value heads do not divide over {}", where, key_value_heads, axes));
       return;
     }
   }
@@ -102,7 +106,7 @@ void check_layouts(const PartView& view, std::size_t s, Problems& problems) {
     check_axes(layout, where, problems);
     const std::size_t before = problems.size();
     for (const LayerId layer : layers)
-      if (problems.size() == before) check_heads(view, layer, layout, where, problems);
+      if (problems.size() == before) check_heads(view, s, layer, layout, where, problems);
   }
 }
 

@@ -135,18 +135,25 @@ bool uses_schedule(const Question& q, std::string_view schedule) {
   return any_part(q, [&](const Part& part) { return part.schedule == schedule; });
 }
 
-bool chunks_without_interleaving(const Question& q) {
+bool chunks_in_one_visit_schedule(const Question& q) {
   return any_part(q, [](const Part& part) {
     const bool several = std::ranges::any_of(part.stages, [](const Stage& stage) { return stage.chunks.size() > 1; });
-    return several && part.schedule != "interleaved";
+    return several && (part.schedule == "gpipe" || part.schedule == "1f1b" || part.schedule == "zb_h1" || part.schedule == "dualpipe");
   });
 }
 
-bool interleaves_unevenly(const Question& q) {
-  return any_part(q, [](const Part& part) {
-    return part.schedule == "interleaved" && std::ranges::any_of(part.pipelines, [](const Pipeline& pipeline) {
-             return pipeline.micro_batches % int(pipeline.stages.size()) != 0;
-           });
+template <class Predicate>
+bool any_lane(const Question& q, Predicate predicate) {
+  return std::ranges::any_of(q.plan.phases, [&](const PlanPhase& phase) { return std::ranges::any_of(phase.lanes, predicate); });
+}
+
+bool orders_other_streams(const Question& q) {
+  return any_lane(q, [](const Lane& lane) { return lane.stream != "compute"; });
+}
+
+bool orders_offloads(const Question& q) {
+  return any_lane(q, [](const Lane& lane) {
+    return std::ranges::any_of(lane.entries, [](const Entry& e) { return e.not_before || e.operation.kind == 'O' || e.operation.kind == 'R'; });
   });
 }
 
@@ -157,16 +164,23 @@ bool any_first_settings(const Question& q, Of of) {
   });
 }
 
-bool uses_zero_3(const Question& q) {
-  return any_first_settings(q, [](const Settings& s) { return s.zero == 3; });
+bool uses_zero(const Question& q, int level) {
+  return any_first_settings(q, [&](const Settings& s) { return s.zero == level; });
 }
 
 bool shards_without_zero_3(const Question& q) {
   return any_first_settings(q, [](const Settings& s) { return axis_size(*s.layout, AxisKind::shard) > 1 && s.zero != 3; });
 }
 
+/// Zero-bubble schedules; in tables any stage may split its backward passes.
+bool splits_backward(const Question& q) {
+  return any_part(q, [](const Part& part) {
+    return part.schedule == "zb_h1" || part.schedule == "zb_v" || part.schedule == "dualpipe" || part.schedule == "table";
+  });
+}
+
 bool several_sharded_pipelines(const Question& q) {
-  return uses_zero_3(q) && any_part(q, [](const Part& part) { return part.pipelines.size() > 1; });
+  return uses_zero(q, 3) && any_part(q, [](const Part& part) { return part.pipelines.size() > 1; });
 }
 
 template <class Predicate>
@@ -264,16 +278,11 @@ constexpr Construct kNotSimulated[] = {
        });
      }},
     {"a stage that several pipelines pass through", stage_in_several_pipelines},
-    {"a device in several stages", device_in_several_stages},
-    {"several `chunks` in a stage but for schedule `interleaved`", chunks_without_interleaving},
-    {"schedule `interleaved` with micro-batches that are no multiple of the stages", interleaves_unevenly},
-    {"`order` as a table",
-     [](const Question& q) {
-       return std::ranges::any_of(q.plan.phases, [](const PlanPhase& phase) { return !phase.lanes.empty(); });
-     }},
-    {"schedule `zb_v`", [](const Question& q) { return uses_schedule(q, "zb_v"); }},
-    {"schedule `dualpipe`", [](const Question& q) { return uses_schedule(q, "dualpipe"); }},
-    {"schedule `breadth_first`", [](const Question& q) { return uses_schedule(q, "breadth_first"); }},
+    {"a device in several stages but for schedule dualpipe",
+     [](const Question& q) { return device_in_several_stages(q) && !uses_schedule(q, "dualpipe"); }},
+    {"several `chunks` in a stage with schedule gpipe, 1f1b, zb_h1 or dualpipe", chunks_in_one_visit_schedule},
+    {"a stream other than compute in `order`", orders_other_streams},
+    {"O, R or @ in `order`", orders_offloads},
     {"schedule `asynchronous`", [](const Question& q) { return uses_schedule(q, "asynchronous"); }},
     {"a rule with `ops`",
      [](const Question& q) { return any_rule(q, [](const Rule& r) { return !r.operators.empty(); }); }},
@@ -281,10 +290,10 @@ constexpr Construct kNotSimulated[] = {
      [](const Question& q) { return any_rule(q, [](const Rule& r) { return !r.devices.empty(); }); }},
     {"`shard` axis with `zero` below 3", shards_without_zero_3},
     {"`zero: 3` in several pipelines", several_sharded_pipelines},
-    {"`zero: 3` with schedule `zb_h1`", [](const Question& q) { return uses_zero_3(q) && uses_schedule(q, "zb_h1"); }},
-    {"`context_kind: ulysses`", [](const Question& q) { return any_setting(q, [](const Settings& s) { return s.context_kind == ContextKind::ulysses; }); }},
+    {"`zero: 3` with weight gradients apart (zb_h1, zb_v, dualpipe, tables)",
+     [](const Question& q) { return uses_zero(q, 3) && splits_backward(q); }},
     {"a `context` axis of different size in the stages of a pipeline", context_size_differs_in_pipeline},
-    {"a `context` axis with `zero: 3`", [](const Question& q) { return uses_zero_3(q) && has_axis<AxisKind::context>(q); }},
+    {"a `context` axis with `zero: 3`", [](const Question& q) { return uses_zero(q, 3) && has_axis<AxisKind::context>(q); }},
     {"`rows` axis", has_axis<AxisKind::rows>},
     {"`columns` axis", has_axis<AxisKind::columns>},
     {"`inner` axis", has_axis<AxisKind::inner>},
@@ -293,7 +302,10 @@ constexpr Construct kNotSimulated[] = {
     {"unequal shares of an axis", has_unequal_shares},
     {"layouts that differ inside a stage", layout_differs_inside_stage},
     {"pipelines that cut a layer over tensor axes of different size", holders_cut_layers_differently},
-    {"`zero: 2`", [](const Question& q) { return any_setting(q, [](const Settings& s) { return s.zero == 2; }); }},
+    {"`zero: 2` in several pipelines",
+     [](const Question& q) { return uses_zero(q, 2) && any_part(q, [](const Part& part) { return part.pipelines.size() > 1; }); }},
+    {"`zero: 2` with weight gradients apart (zb_h1, zb_v, dualpipe, tables)",
+     [](const Question& q) { return uses_zero(q, 2) && splits_backward(q); }},
     {"`zero` that differs inside a stage", zero_differs_inside_stage},
     {"`home` in storage or on other devices", lives_far_away},
     {"`home` of kv", caches_elsewhere},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/memory.hpp"
@@ -39,12 +40,29 @@ Seconds total(const std::vector<TimedPiece>& pieces) {
   return sum;
 }
 
+/// How much of the other stages' passes a stage waits for at the ends of a step, and how many pipelines its devices work for.
+struct Ramp {
+  double share = 1;
+  int pipelines = 1;
+};
+
+/// With F = B = W: zb_h1 waits for a third of each pass, zb_v for nothing (arXiv 2401.10241, Table 2), dualpipe for a third
+/// of p/2 - 1 passes (arXiv 2412.19437, Table 2, without overlap of F and B).
+Ramp ramp_of(const std::string& schedule, int stages) {
+  if (schedule == "zb_h1") return {1.0 / 3, 1};
+  if (schedule == "zb_v") return {0, 1};
+  if (schedule == "dualpipe") return {(stages / 2 - 1) / 3.0 / (stages - 1), 2};
+  return {};
+}
+
 class Estimator {
  public:
   Estimator(const Plan& plan, const Cluster& cluster, const Workload& workload, const Router& router)
       : cluster_(cluster), workload_(workload), router_(router), placement_(place(plan, workload)) {
-    for (std::size_t i = 0; i < placement_.cells.size(); ++i)
+    for (std::size_t i = 0; i < placement_.cells.size(); ++i) {
       for (const LayerId layer : placement_.role(int(i)).layers) holders_[layer].push_back(int(i));
+      for (const DeviceId member : placement_.cells[i].members) roles_on_[member].push_back(placement_.role_of[i]);
+    }
   }
 
   std::vector<StageMemory> memory_by_stage() const {
@@ -71,9 +89,10 @@ class Estimator {
         tail = std::max(tail, exposed_exchange(role, times) + update_time(role));
         keep_fullest(role, estimate.memory);
       }
-      const int micro_batches = placement_.roles[roles.front()].micro_batches;
-      const double chunks = double(placement_.roles[roles.front()].chunks.size());
-      estimate.step_time = std::max(estimate.step_time, sum + slowest * (micro_batches - 1 / chunks));
+      const StageRole& first = placement_.roles[roles.front()];
+      const Ramp ramp = ramp_of(placement_.part->schedule, first.stages);
+      const Seconds others = (sum - slowest / double(first.chunks.size())) * ramp.share;
+      estimate.step_time = std::max(estimate.step_time, others + slowest * double(first.micro_batches * ramp.pipelines));
     }
     estimate.step_time += tail;
     return estimate;
@@ -166,14 +185,14 @@ class Estimator {
       const RingGroup ring = ring_group(router_, cluster_, members);
       const double parameters = parameters_on_device(*placement_.module, layers, role.cut);
       const Bytes gradients = element_size(workload_.software.gradient_reduce_type) * parameters;
-      reduce += collective_time(ring, role.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
-                                gradients);
+      reduce += collective_time(ring, role.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, gradients) *
+                double(role.zero == 2 ? role.micro_batches : 1);
       if (role.zero >= 1)
         gather += collective_time(ring, CollectiveKind::all_gather, element_size(workload_.precision) * parameters);
     }
     const double hidden = double(role.layers.size() - 1) / double(role.layers.size());
     if (workload_.software.overlap_gradient_reduce)
-      reduce = std::max(reduce - times.backward * hidden, reduce * (1 - hidden));
+      reduce = std::max(reduce - times.backward * hidden * double(role.zero == 2 ? role.micro_batches : 1), reduce * (1 - hidden));
     if (workload_.software.overlap_weight_gather)
       gather = std::max(gather - times.forward * hidden, gather * (1 - hidden));
     return reduce + gather;
@@ -219,22 +238,27 @@ class Estimator {
     }
   }
 
+  /// What the device holds for this stage and for the other stages that it may also work for.
   MemoryReport memory_of(int role_id, DeviceId member) const {
-    const StageRole& role = placement_.roles[role_id];
     const DeviceType& type = cluster_.type_of(member);
+    MemoryReport memory{
+        cluster_.devices[index(member)].name, Bytes(0), cluster_.devices[index(member)].memory, {}, Seconds(0)};
+    for (const int other : roles_on_.at(member)) add_memory(placement_.roles[other], type, memory);
+    for (const Bytes part : memory.at_peak) memory.peak += part;
+    memory.at_peak[std::size_t(MemoryClass::reserved)] = reserved_memory(type, memory.peak, placement_.roles[role_id].cut.tensor);
+    memory.peak += memory.at_peak[std::size_t(MemoryClass::reserved)];
+    return memory;
+  }
+
+  void add_memory(const StageRole& role, const DeviceType& type, MemoryReport& memory) const {
     const int holders = role.zero == 3 ? role.shards : holders_of(role.layers.front());
     const StaticMemory held = static_memory(*placement_.module, role.layers, role.cut, workload_, holders, role.zero);
     const ActivationMemory activations = activation_memory(*placement_.module, role.layers, role.cut, type, workload_, role.recompute);
-    MemoryReport memory{
-        cluster_.devices[index(member)].name, Bytes(0), cluster_.devices[index(member)].memory, {}, Seconds(0)};
     const Bytes transient = std::max(activations.forward_peak - activations.kept, activations.backward_peak);
-    memory.at_peak = {held.weights,   held.gradients,
-                      held.optimizer, activations.kept * (double(role.in_flight) / double(role.chunks.size())) + transient,
-                      held.buffers,   Bytes(0)};
-    for (const Bytes part : memory.at_peak) memory.peak += part;
-    memory.at_peak[std::size_t(MemoryClass::reserved)] = reserved_memory(type, memory.peak, role.cut.tensor);
-    memory.peak += memory.at_peak[std::size_t(MemoryClass::reserved)];
-    return memory;
+    const Bytes kept = activations.kept * (double(role.in_flight) / double(role.chunks.size())) + transient;
+    for (const auto& [kind, bytes] : {std::pair{MemoryClass::weights, held.weights}, {MemoryClass::gradients, held.gradients},
+                                      {MemoryClass::optimizer, held.optimizer}, {MemoryClass::activations, kept}, {MemoryClass::buffers, held.buffers}})
+      memory.at_peak[std::size_t(kind)] += bytes;
   }
 
   const Cluster& cluster_;
@@ -242,6 +266,7 @@ class Estimator {
   const Router& router_;
   Placement placement_;
   std::map<LayerId, std::vector<int>> holders_;
+  std::map<DeviceId, std::vector<int>> roles_on_;
 };
 
 }  // namespace

@@ -106,7 +106,13 @@ int numbered_layers(const Module& module) {
   return static_cast<int>(std::ranges::count_if(module.layers, plan_names::is_numbered));
 }
 
-/// Numbered layers by visit (chunk c of stage s is visit c · stages + s): given a stage (shared evenly by its chunks)
+/// Visits go round after round over the stages; with zb_v the second round goes back.
+int stage_of_visit(const ShortPlan& plan, int visit) {
+  const int stage = visit % plan.pipeline;
+  return plan.schedule == "zb_v" && visit / plan.pipeline % 2 == 1 ? plan.pipeline - 1 - stage : stage;
+}
+
+/// Numbered layers by visit: given a stage (shared evenly by its chunks)
 /// or a visit, else even; what is left over goes to the earlier ones.
 std::vector<int> counts_by_visit(const ShortPlan& plan, int total) {
   const int visits = plan.pipeline * plan.chunks;
@@ -114,7 +120,7 @@ std::vector<int> counts_by_visit(const ShortPlan& plan, int total) {
   std::vector<int> counts(static_cast<std::size_t>(visits));
   for (int v = 0; v < visits; ++v) {
     const bool given = !plan.layers.empty();
-    const int share = given ? plan.layers[static_cast<std::size_t>(v % plan.pipeline)] : total;
+    const int share = given ? plan.layers[static_cast<std::size_t>(stage_of_visit(plan, v))] : total;
     const int among = given ? plan.chunks : visits;
     const int place = given ? v / plan.pipeline : v;
     counts[static_cast<std::size_t>(v)] = share / among + (place < share % among ? 1 : 0);
@@ -171,17 +177,19 @@ Problem layers_problem(const ShortPlan& plan, const Module& module) {
 
 Problem batch_problem(const ShortPlan& plan, const Workload& workload) {
   if (!(plan.micro_batch > 0)) return {fmt::format("micro_batch {}: must be above zero", plan.micro_batch), "micro_batch"};
-  const double together = static_cast<double>(plan.data) * plan.shard * plan.micro_batch;
+  const bool both_ways = plan.schedule == "dualpipe";
+  const double together = static_cast<double>(plan.data) * plan.shard * plan.micro_batch * (both_ways ? 2 : 1);
   const double micro_batches = workload.global_batch / together;
   if (micro_batches >= 1 && micro_batches == std::round(micro_batches)) return {};
-  return {fmt::format("a global batch of {} is no multiple of {} data ranks x micro_batch {}", workload.global_batch,
-                      plan.data * plan.shard, plan.micro_batch),
+  return {fmt::format("a global batch of {} is no multiple of {} data ranks x micro_batch {}{}", workload.global_batch,
+                      plan.data * plan.shard, plan.micro_batch, both_ways ? " in two directions" : ""),
           "micro_batch"};
 }
 
 Problem sizes_problem(const ShortPlan& plan, std::size_t devices) {
   for (const auto& [axis, size] : sizes_of(plan))
     if (size < 1) return {fmt::format("{} {}: at least 1", axis, size), axis};
+  if (plan.schedule == "zb_v" && plan.chunks != 2) return {fmt::format("chunks {}: zb_v needs 2", plan.chunks), "chunks"};
   if (plan.chunks < 1 || plan.expert < 1)
     return {fmt::format("chunks {}, expert {}: at least 1", plan.chunks, plan.expert), "chunks"};
   const std::int64_t needed = devices_needed(plan);
@@ -216,23 +224,26 @@ std::vector<Rule> rules_of(const ShortPlan& plan) {
 Part part_of(const ShortPlan& plan, const Workload& workload, PassId pass, const std::vector<DeviceId>& devices) {
   const Module& module = workload.modules[index(workload.passes[index(pass)].module)];
   const auto visits = layers_by_visit(module, counts_by_visit(plan, numbered_layers(module)));
+  const bool both_ways = plan.schedule == "dualpipe";
   Part part;
   part.pass = pass;
   part.schedule = plan.schedule;
-  Pipeline pipeline;
-  pipeline.batch = workload.global_batch;
-  pipeline.micro_batches =
-      static_cast<int>(std::llround(workload.global_batch / (plan.data * plan.shard * plan.micro_batch)));
-  for (int s = 0; s < plan.pipeline; ++s) {
-    Stage stage;
-    stage.devices = stage_devices(plan, devices, s);
-    for (int c = 0; c < plan.chunks; ++c)
-      stage.chunks.push_back(visits[static_cast<std::size_t>(c * plan.pipeline + s)]);
-    stage.rules = rules_of(plan);
-    part.stages.push_back(std::move(stage));
-    pipeline.stages.push_back(id_at<StageId>(static_cast<std::size_t>(s)));
+  for (const bool back : both_ways ? std::vector{false, true} : std::vector{false}) {
+    Pipeline pipeline;
+    pipeline.batch = workload.global_batch / (both_ways ? 2 : 1);
+    pipeline.micro_batches = static_cast<int>(std::llround(pipeline.batch / (plan.data * plan.shard * plan.micro_batch)));
+    for (int s = 0; s < plan.pipeline; ++s) {
+      Stage stage;
+      if (both_ways) stage.name = fmt::format("{}{}", back ? 'r' : 'f', s);
+      stage.devices = stage_devices(plan, devices, back ? plan.pipeline - 1 - s : s);
+      for (int v = 0; v < plan.pipeline * plan.chunks; ++v)
+        if (stage_of_visit(plan, v) == s) stage.chunks.push_back(visits[static_cast<std::size_t>(v)]);
+      stage.rules = rules_of(plan);
+      pipeline.stages.push_back(id_at<StageId>(part.stages.size()));
+      part.stages.push_back(std::move(stage));
+    }
+    part.pipelines.push_back(std::move(pipeline));
   }
-  part.pipelines.push_back(std::move(pipeline));
   return part;
 }
 

@@ -55,16 +55,6 @@ TEST_CASE("activations of a layer: Korthikanti et al., Table 2") {
   CHECK(kept_by_a_layer(cut_of(1, false, RecomputeKind::full)).value == Approx(2 * kSbh));
 }
 
-TEST_CASE("micro-batches in flight") {
-  CHECK(passes_in_flight("1f1b", {0, 4, 1, 8}, std::nullopt) == 4);
-  CHECK(passes_in_flight("1f1b", {3, 4, 1, 8}, std::nullopt) == 1);
-  CHECK(passes_in_flight("1f1b", {0, 4, 1, 2}, std::nullopt) == 2);
-  CHECK(passes_in_flight("gpipe", {3, 4, 1, 8}, std::nullopt) == 8);
-  CHECK(passes_in_flight("1f1b", {0, 4, 1, 8}, 6) == 6);
-  CHECK(passes_in_flight("interleaved", {0, 4, 2, 8}, std::nullopt) == 11);
-  CHECK(passes_in_flight("interleaved", {3, 4, 8, 8}, std::nullopt) == 29);  // memory.md §7.2
-}
-
 TEST_CASE("what is lacking is told by class") {
   MemoryReport memory{"a100.0.0", 46_GB, 40_GB, {20_GB, 5_GB, 15_GB, 4_GB, Bytes(0), 2_GB}, Seconds(0)};
   CHECK(shortfall_text(memory) ==

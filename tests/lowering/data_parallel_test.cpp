@@ -101,3 +101,21 @@ TEST_CASE("tensor-parallel all-reduces are part of a merged stage and separate i
   CHECK(run.report.time.tensor > Seconds(0));
   CHECK(near(run.report.time.total(), run.report.step_time));
 }
+
+TEST_CASE("ZeRO-2 scatters gradients after every micro-batch and keeps a part of them") {
+  // Two GPUs, one layer of 8 M parameters, two micro-batches of 1 + 2 ms. Gradients travel in fp32: 32 MB, half of it on the wire at
+  // 10 GB/s: 1.6 ms each. Overlapped, the first hides behind the second micro-batch and the second is exposed; then the weights' 16 MB
+  // are gathered in 0.8 ms.
+  const Cluster cluster = make_cluster({.nodes = 2});
+  Workload workload = make_workload({.layers = 1, .batch = 4, .parameters = 8e6});
+  Plan plan = make_plan({.data = 2, .micro_batches = 2}, cluster, workload);
+  plan.phases[0].parts[0].stages[0].rules[0].settings.zero = 2;
+  workload.software.overlap_gradient_reduce = true;
+  const StepReport overlapped = run_plan(plan, workload, cluster).report;
+  CHECK(near(overlapped.step_time, 6_ms + 1.6_ms + 0.8_ms));
+  workload.software.overlap_gradient_reduce = false;
+  const StepReport blocking = run_plan(plan, workload, cluster).report;
+  CHECK(near(blocking.step_time, 6_ms + 3.2_ms + 0.8_ms));
+  CHECK(blocking.memory.at_peak[std::size_t(MemoryClass::gradients)] == 16_MB);  // 4 B x 8 M / 2
+  CHECK(blocking.memory.at_peak[std::size_t(MemoryClass::buffers)] == 32_MB);    // whole until they are scattered
+}

@@ -164,6 +164,25 @@ Workload make_workload(const WorkloadShape& shape) {
   return workload;
 }
 
+namespace {
+
+/// A second pipeline over the same devices from the last to the first, with half of the batch.
+void add_way_back(Part& part) {
+  part.pipelines[0].batch /= 2;
+  Pipeline back = part.pipelines[0];
+  back.stages.clear();
+  const std::size_t stages = part.stages.size();
+  for (std::size_t s = 0; s < stages; ++s) {
+    Stage stage = part.stages[s];
+    stage.devices = part.stages[stages - 1 - s].devices;
+    back.stages.push_back(id_at<StageId>(part.stages.size()));
+    part.stages.push_back(std::move(stage));
+  }
+  part.pipelines.push_back(std::move(back));
+}
+
+}  // namespace
+
 Plan make_plan(const PlanShape& shape, const Cluster& cluster, const Workload& workload) {
   const std::vector<DeviceId> gpus = cluster.gpus();
   const int width = shape.data * shape.context * shape.tensor;
@@ -186,11 +205,13 @@ Plan make_plan(const PlanShape& shape, const Cluster& cluster, const Workload& w
     pipeline.stages.push_back(StageId(s));
   }
   int next_layer = 0;
+  const auto stage_of_visit = [&](int c, int s) { return shape.schedule == "zb_v" && c % 2 == 1 ? shape.stages - 1 - s : s; };
   for (int c = 0; c < shape.chunks; ++c)
-    for (int s = 0; s < shape.stages; ++s)
-      for (int count = shape.layers.empty() ? layers / (shape.stages * shape.chunks) : shape.layers[s]; count > 0; --count)
+    for (int visit = 0; visit < shape.stages; ++visit)
+      for (int s = stage_of_visit(c, visit), count = shape.layers.empty() ? layers / (shape.stages * shape.chunks) : shape.layers[s]; count > 0; --count)
         part.stages[s].chunks[c].push_back(LayerId(next_layer++));
   part.pipelines = {pipeline};
+  if (shape.schedule == "dualpipe") add_way_back(part);
   Plan plan;
   plan.phases = {PlanPhase{{}, {part}, {}}};
   return plan;

@@ -39,7 +39,8 @@ struct WorkloadShape {
 };
 [[nodiscard]] Workload make_workload(const WorkloadShape& shape);
 
-/// `stages` equal stages over the cluster's GPUs in order, each [data, context, tensor].
+/// `stages` equal stages over the cluster's GPUs in order, each [data, context, tensor]; for dualpipe in both directions, with
+/// `micro_batches` in each.
 struct PlanShape {
   int stages = 1, data = 1, tensor = 1, micro_batches = 1, chunks = 1, context = 1;
   std::string schedule = "1f1b";

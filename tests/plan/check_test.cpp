@@ -69,7 +69,7 @@ TEST_CASE("devices") {
   plan.phases[0].parts[0].stages[1].devices.clear();
   CHECK(lines(plan) == "stage 1: no devices\n");
   CHECK(errors("{layout: [data: 8], stages: [{devices: a.0, layers: [embedding, 0-3]}, {devices: a.0, layers: [4-7, "
-               "head]}]}") == "a device in several stages: not simulated yet\n");
+               "head]}]}") == "a device in several stages but for schedule dualpipe: not simulated yet\n");
 }
 
 TEST_CASE("ids out of range") {
@@ -108,7 +108,7 @@ TEST_CASE("layers") {
                "pipelines: [{stages: [one]}]}") == "stage two: in no pipeline\n");
   CHECK(errors("{layout: [data: 8], devices: a.0, pipelines: [{batch: 32}, {batch: 32}]}") ==
         "device a.0.0 holds layer embedding twice, in stage 0 and in stage 1\n"
-        "a device in several stages: not simulated yet\n");
+        "a device in several stages but for schedule dualpipe: not simulated yet\n");
 }
 
 TEST_CASE("batches") {

@@ -14,9 +14,10 @@ TEST_CASE("constructs that are not simulated yet are named") {
     CHECK(checked(yaml, cluster, workload) == construct + ": not simulated yet\n");
   };
   const std::string one = "devices: a.0, layout: [data: 8], batch: 64, ";
-  named("{" + one + "zero: 2}", "`zero: 2`");
+  named("{" + one + "zero: 2, order: zb_h1}", "`zero: 2` with weight gradients apart (zb_h1, zb_v, dualpipe, tables)");
+  named("{layout: [data: 8], zero: 2, pipelines: [{devices: a.0, batch: 32}, {devices: a.1, batch: 32}]}", "`zero: 2` in several pipelines");
   named("{devices: a.0, layout: [shard: 8], batch: 64, zero: 1}", "`shard` axis with `zero` below 3");
-  named("{" + one + "zero: 3, order: zb_h1}", "`zero: 3` with schedule `zb_h1`");
+  named("{" + one + "zero: 3, order: zb_h1}", "`zero: 3` with weight gradients apart (zb_h1, zb_v, dualpipe, tables)");
   named("{" + one + "rules: [{layers: 0-3, zero: 1}], zero: 0}", "`zero` that differs inside a stage");
   named("{" + one + "home: {optimizer: storage}}", "`home` in storage or on other devices");
   named("{" + one + "home: {optimizer: a.1.0}}", "`home` in storage or on other devices");
@@ -38,18 +39,14 @@ TEST_CASE("constructs that are not simulated yet are named") {
   named("{" + one + "owners: [0-7]}", "`owners`");
   named("{" + one + "switch: {delay: 1 s}}", "`switch`");
   named("{" + one + "iterations: 0-9}", "`iterations` of a phase");
-  named("{" + one + "order: dualpipe}", "schedule `dualpipe`");
   named("{" + one + "order: asynchronous}", "schedule `asynchronous`");
-  named("{" + one + "order: [{compute: F0 B0}]}", "`order` as a table");
+  named("{" + one + "order: [{compute: F0 B0, d2h: F0}]}", "a stream other than compute in `order`");
   named("{" + one + "dispatch: round_robin}", "`dispatch`");
   named("{" + one + "rules: [{ops: head, recompute: none}]}", "a rule with `ops`");
   named("{" + one + "rules: [{devices: a.0, recompute: none}]}", "a rule with `devices`");
-  named("{devices: a.0, layout: [data: 4, context: 2], context_kind: ulysses}", "`context_kind: ulysses`");
   named("{devices: a.0, layout: [data: 4, variant: 2]}", "`variant` axis");
   named("{devices: a.0, layout: [data: [2, 1, 1, 1, 1, 1, 1, 1]]}", "unequal shares of an axis");
-  named("{devices: a, pipeline: 2, data: 8, chunks: 2}", "several `chunks` in a stage but for schedule `interleaved`");
-  named("{devices: a, pipeline: 2, data: 8, chunks: 2, schedule: interleaved, micro_batch: 8}",
-        "schedule `interleaved` with micro-batches that are no multiple of the stages");
+  named("{devices: a, pipeline: 2, data: 8, chunks: 2}", "several `chunks` in a stage with schedule gpipe, 1f1b, zb_h1 or dualpipe");
   named(
       "{pipelines: [{batch: 32, devices: a.0, layout: [data: 8]}, {batch: 32, devices: a.1, layout: [data: 4, tensor: "
       "2]}]}",
