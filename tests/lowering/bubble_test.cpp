@@ -112,6 +112,7 @@ TEST_CASE("DualPipe waits (p/2 - 1)(F + B - 2W)") {
   };
   const Seconds pass = first_step("1f1b", 2 * m) / (3.0 * (2 * m + p - 1));
   INFO("p " << p << " m " << m);
+  INFO(first_step("dualpipe", m) / pass - 6 * m);
   CHECK(near(first_step("dualpipe", m), pass * (6.0 * m + 1.0 * (p / 2 - 1))));
 }
 
