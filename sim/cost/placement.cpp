@@ -39,32 +39,62 @@ StageOrder order_of(const PlanPhase& phase, const Part& part, const Stage& stage
 }
 
 /// A stage cannot hold what the stage before it has not begun.
-std::optional<int> bound_of(const Part& part, const StagePosition& at, std::optional<int> held_before) {
-  if (!held_before || at.chunks > 1) return at.in_flight;
-  return std::min(passes_in_flight(part.schedule, at), *held_before);
+StagePosition position_of(const Part& part, const Pipeline& line, int position) {
+  const auto at = [&](int s) {
+    const Stage& stage = part.stages[index(line.stages[s])];
+    return StagePosition{s, int(line.stages.size()), int(stage.chunks.size()), line.micro_batches, stage.in_flight};
+  };
+  StagePosition found = at(position);
+  for (int s = 0; s < position; ++s)
+    if (at(s).in_flight) found.in_flight = std::min(passes_in_flight(part.schedule, found), passes_in_flight(part.schedule, at(s)));
+  return found;
 }
 
-/// `held_before`: passes that the stage before holds.
-StageRole make_role(const PlanPhase& phase, int pipeline, int position, std::optional<int> held_before, const Workload& workload) {
+bool are_one_section(const Settings& a, const Settings& b) {
+  return a.layout == b.layout && a.zero == b.zero && a.regather == b.regather && a.context_kind == b.context_kind &&
+         a.sequence_parallel == b.sequence_parallel;
+}
+
+using Chunks = std::vector<std::vector<LayerId>>;
+
+/// The sections of a stage; several chunks are always one.
+std::vector<Chunks> sections_of(const Stage& stage, const Workload& workload) {
+  if (stage.chunks.size() > 1) return {stage.chunks};
+  std::vector<Chunks> sections;
+  std::optional<Settings> before;
+  for (const LayerId layer : stage.chunks[0]) {
+    Settings settings = settings_of(stage, layer, workload);
+    if (!before || !are_one_section(*before, settings)) sections.push_back({{}});
+    sections.back()[0].push_back(layer);
+    before = std::move(settings);
+  }
+  return sections;
+}
+
+/// Sections take turns on their devices: forwards from the first to the last, backwards from the last to the first.
+void take_turns(StageRole& role) {
+  for (ScheduledOperation& op : role.order)
+    op.turn = op.turn * role.sections + (op.kind == 'F' ? role.section : role.sections - 1 - role.section);
+}
+
+StageRole make_role(const PlanPhase& phase, int pipeline, int position, const Chunks& chunks, const Workload& workload) {
   const Part& part = phase.parts[0];
   const Pipeline& line = part.pipelines[pipeline];
   const Stage& stage = part.stages[index(line.stages[position])];
-  const Settings settings = settings_of(stage, stage.chunks.front().front(), workload);
+  const Settings settings = settings_of(stage, chunks.front().front(), workload);
   StageRole role;
   role.pipeline = pipeline;
   role.position = position;
   role.stages = static_cast<int>(line.stages.size());
   role.micro_batches = line.micro_batches;
-  role.chunks = stage.chunks;
-  StagePosition at{position, role.stages, int(role.chunks.size()), line.micro_batches, stage.in_flight};
-  at.in_flight = bound_of(part, at, held_before);
-  role.order = order_of(phase, part, stage, at);
+  role.chunks = chunks;
+  role.order = order_of(phase, part, stage, position_of(part, line, position));
   role.in_flight = most_held(role.order);
   role.zero = *settings.zero;
   role.regather = *settings.regather;
   const int data = axis_size(*settings.layout, AxisKind::data), shard = axis_size(*settings.layout, AxisKind::shard);
   if (role.zero == 3) role.shards = shard > 1 ? shard : data;
-  for (const auto& chunk : stage.chunks) role.layers.insert(role.layers.end(), chunk.begin(), chunk.end());
+  for (const auto& chunk : chunks) role.layers.insert(role.layers.end(), chunk.begin(), chunk.end());
   role.cut.tensor = axis_size(*settings.layout, AxisKind::tensor);
   role.cut.sequence_parallel = *settings.sequence_parallel && role.cut.tensor > 1;
   role.cut.recompute = settings.recompute->kind;
@@ -97,6 +127,18 @@ void add_cells(Placement& placement, const Part& part, const StageRole& role, co
     placement.cells[placement.first_cell.back() + at.data * shard + at.shard].members[at.context * role.cut.tensor + at.tensor] = stage.devices[i];
   }
   placement.roles.push_back(role);
+}
+
+void add_stage(Placement& placement, const PlanPhase& phase, int pipeline, int position, const Workload& workload) {
+  const Part& part = phase.parts[0];
+  const std::vector<Chunks> sections = sections_of(part.stages[index(part.pipelines[pipeline].stages[position])], workload);
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    StageRole role = make_role(phase, pipeline, position, sections[i], workload);
+    role.section = int(i);
+    role.sections = int(sections.size());
+    take_turns(role);
+    add_cells(placement, part, role, workload);
+  }
 }
 
 /// Chunks in the order of their layers: round after round for interleaved stages, there and back for V-shaped ones.
@@ -175,10 +217,7 @@ Placement place(const Plan& plan, const Workload& workload) {
   placement.part = &plan.phases[0].parts[0];
   placement.module = &workload.modules[index(workload.passes[index(placement.part->pass)].module)];
   for (std::size_t p = 0; p < placement.part->pipelines.size(); ++p) {
-    for (std::size_t s = 0; s < placement.part->pipelines[p].stages.size(); ++s) {
-      const std::optional<int> before = s == 0 ? std::nullopt : std::optional(placement.roles.back().in_flight);
-      add_cells(placement, *placement.part, make_role(plan.phases[0], int(p), int(s), before, workload), workload);
-    }
+    for (std::size_t s = 0; s < placement.part->pipelines[p].stages.size(); ++s) add_stage(placement, plan.phases[0], int(p), int(s), workload);
     placement.routes.push_back(route_of(placement, int(p)));
   }
   return placement;

@@ -28,9 +28,11 @@ struct LayerHome {
   friend bool operator==(const LayerHome&, const LayerHome&) = default;
 };
 
-/// What cells of one stage and pipeline have in common.
+/// What cells of one section of a stage have in common: a run of layers with one layout and one way of sharding states. Most stages are
+/// one section; a stage of several has a role for each, on the same devices.
 struct StageRole {
   int pipeline = 0, position = 0, stages = 1;
+  int section = 0, sections = 1;
   int micro_batches = 1, in_flight = 1;            ///< in_flight: most passes through a chunk held at once
   StageOrder order;
   int zero = 0;
@@ -67,12 +69,13 @@ struct Placement {
   const Part* part = nullptr;
   const Module* module = nullptr;
   std::vector<Cell> cells;                         ///< pipeline by pipeline, stage by stage, data rank by data rank
-  std::vector<StageRole> roles;                    ///< one a (pipeline, position)
+  std::vector<StageRole> roles;                    ///< one a (pipeline, position, section), in this order
   std::vector<int> role_of;                        ///< [cell]
   std::vector<int> first_cell;                     ///< [role]: its data rank 0; the others follow
   std::vector<int> data_size;                      ///< [role]
   std::vector<std::vector<Visit>> routes;          ///< [pipeline]: visits in the order of the layers
   [[nodiscard]] const StageRole& role(int cell) const { return roles[role_of[cell]]; }
+  /// Of the stage's first section.
   [[nodiscard]] int role_at(int pipeline, int position) const;
   /// The cells of a stage that hold samples of `cell`: equal runs of a micro-batch, one a data rank.
   [[nodiscard]] std::vector<Partner> partners(int cell, int role) const;

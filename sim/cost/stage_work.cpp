@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/cost/kernel_time.hpp"
+
 namespace trainyard {
 namespace {
 
@@ -115,6 +117,13 @@ Bytes transfer_bytes(const StageRole& role, const Module& module, const Workload
   const bool sliced = role.cut.tensor > 1 && (role.cut.sequence_parallel || workload.software.pipeline_scatter_gather);
   const Bytes whole = activation_bytes(role, module, workload);
   return sliced ? whole * (role.cut.context / double(std::max(senders, receivers))) : whole;
+}
+
+Kernel relayout_kernel(const Cell& cell, const Cluster& cluster, double parameters, DataType type) {
+  const Bytes moved = element_size(type) * (2 * parameters);
+  Kernel copy{OperatorClass::memory_bound, {}, {}, moved, {}};
+  for (const DeviceId member : cell.members) copy.alone = std::max(copy.alone, memory_bound_time(cluster.type_of(member), moved));
+  return copy;
 }
 
 StageWork stage_work(const Cell& cell, const StageRole& role, const Module& module, const Cluster& cluster, const Workload& workload,

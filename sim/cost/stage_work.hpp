@@ -49,6 +49,9 @@ struct CellGroups {
 [[nodiscard]] StageWork stage_work(const Cell& cell, const StageRole& role, const Module& module, const Cluster& cluster,
                                    const Workload& workload, const CellGroups& groups);
 
+/// A copy of so many parameters into the parts of a finer cut, or back: read and written once each, on the slowest member of a cell.
+[[nodiscard]] Kernel relayout_kernel(const Cell& cell, const Cluster& cluster, double parameters, DataType type);
+
 /// Bytes of one device pair in a transfer from a cell of `senders` to one of `receivers` devices.
 [[nodiscard]] Bytes transfer_bytes(const StageRole& role, const Module& module, const Workload& workload, int senders, int receivers);
 

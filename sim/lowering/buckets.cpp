@@ -11,7 +11,8 @@ namespace {
 constexpr double kBucketParameters = 40e6;
 
 void add_run(const Placement& placement, const LayerRun& run, int id, double least, std::vector<Bucket>& buckets) {
-  const LayerCut& cut = placement.role(run.cells.front()).cut;
+  LayerCut cut = placement.role(run.cells.front()).cut;
+  cut.tensor = run.slices(placement);
   Bucket open{id, {}, 0};
   const auto close = [&] {
     if (!open.layers.empty()) buckets.push_back(std::move(open));

@@ -11,7 +11,7 @@ namespace trainyard {
 struct Bucket {
   int run = 0;                           ///< LayerRun
   std::vector<LayerId> layers;           ///< in the model's order
-  double parameters = 0;                 ///< on one device of a holder
+  double parameters = 0;                 ///< of one part of the holders' common refinement: on one device of a holder, where all cut alike
 };
 
 /// In the order in which the backward pass completes them (last layers first). A Plan's `sync.bucket` cuts a run into buckets of

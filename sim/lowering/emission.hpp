@@ -21,14 +21,15 @@ struct TaskSpan {
 
 /// The tasks of one cell class, for the traffic that hangs on them.
 struct CellTasks {
-  /// One pass through a chunk, with the first task of the stage's next operation and the last of the one before; -1: none.
+  /// One pass through a chunk, with the first tasks of what its devices do next and the last of what they did before.
   struct Pass {
     TaskSpan tasks{};
-    TaskId after{}, before{};
+    std::vector<TaskId> after{}, before{};
     std::vector<TaskSpan> layers{};                     ///< one a layer of the chunk, if the cell is written layer by layer
     std::vector<TaskSpan> rebuilt{};                    ///< the same for forward passes that a block's backward pass repeats
   };
   std::vector<std::vector<Pass>> forward, backward;     ///< [chunk][micro-batch]
+  [[nodiscard]] Pass& pass(const ScheduledOperation& op) { return (op.kind == 'F' ? forward : backward)[op.chunk][op.micro_batch]; }
   TaskId first{}, last{};                               ///< of all passes, in the stage's order
   /// (run, first layer of a bucket) -> its segment of the first forward pass, and of each backward pass that completes gradients to
   /// be exchanged: the last one, or with zero 2 all of them.
@@ -39,6 +40,7 @@ struct CellTasks {
   std::map<LayerId, std::vector<TaskId>> reduced{};     ///< reductions that complete a layer's gradients
   std::map<std::size_t, std::vector<TaskId>> gathers{}, scatters{};  ///< zero 3, by number of the use in layer_uses()
   std::map<LayerId, std::vector<TaskId>> refreshed{};   ///< copies that bring a layer's updated weights to the device
+  std::vector<int> beside{};                            ///< cell classes on some of the same devices, and its own
 };
 
 /// Everything a writer needs; the graph grows in `lowered`.
@@ -64,6 +66,10 @@ struct Emission {
 
 /// Forward, backward and optimizer tasks of every cell class, with the memory they take.
 void emit_compute(Emission& emission);
+/// The exchanges before an operation of a section of a stage whose layout differs from that of the section before it (forwards; behind
+/// it backwards), with the cell classes that wait for each.
+[[nodiscard]] std::vector<std::pair<TaskId, std::vector<int>>> emit_resharding(Emission& emission, const ScheduledOperation& op,
+                                                                               const std::vector<int>& cell_classes);
 /// Transfers between stages.
 void emit_transfers(Emission& emission);
 /// A task that optimizers wait for, and the cell classes whose optimizers do.

@@ -1,13 +1,13 @@
 #include <algorithm>
-#include <deque>
 #include <limits>
-#include <map>
+#include <memory>
 
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/memory.hpp"
 #include "sim/lowering/chain_writer.hpp"
 #include "sim/lowering/emission.hpp"
 #include "sim/lowering/layer_visits.hpp"
+#include "sim/lowering/turns.hpp"
 
 namespace trainyard {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 constexpr TaskId kNone = static_cast<TaskId>(-1);
 
 /// Writes the compute tasks of one cell class, in the order of its compute stream.
-class CellWriter {
+class CellWriter final : public OperationWriter {
  public:
   CellWriter(Emission& emission, int cell_class)
       : emission_(emission),
@@ -31,44 +31,26 @@ class CellWriter {
     plan_chunks();
     plan_segments();
     measure_memory();
+    plan_order();
   }
 
-  const StageOrder& order() const { return role_.order; }
-
-  void begin() {
-    tasks_.forward.assign(role_.chunks.size(), std::vector<CellTasks::Pass>(role_.micro_batches));
-    tasks_.backward = tasks_.forward;
-    tasks_.first = tasks_.last = kNone;
-    const auto gathered = std::ranges::find_if(order().rbegin(), order().rend(), [&](const auto& op) { return awaits_weights(op); }).base();
-    const auto reducing = std::ranges::find_if(order(), [&](const auto& op) { return op.kind != 'F' && completes_gradients(op); });
-    gathers_until_ = gathered == order().begin() ? -1 : std::prev(gathered)->turn;
-    reduces_from_ = reducing == order().end() ? std::numeric_limits<int>::max() : reducing->turn;
-  }
-
-  /// Returns the operation's last task. An operation may end in a collective, which the compute stream does not order behind
-  /// `device_last`, the last task of these devices.
-  TaskId write(const ScheduledOperation& op, TaskId device_last) {
+  TaskSpan write(const ScheduledOperation& op, const std::vector<TaskId>& before) override {
     beside_gradients_ = by_layer() || op.turn <= gathers_until_ || op.turn >= reduces_from_;
     layer_spans_.assign(role_.chunks[op.chunk].size(), TaskSpan{});
     rebuilt_spans_ = layer_spans_;
     const TaskSpan span = write_operation(op);
-    if (device_last != kNone) emission_.edge(device_last, span.first);
-    if (waiting_) *waiting_ = span.first;
-    waiting_ = nullptr;
-    if (op.kind != 'W') {
-      CellTasks::Pass& pass = (op.kind == 'F' ? tasks_.forward : tasks_.backward)[op.chunk][op.micro_batch];
-      pass = {span, kNone, tasks_.last, std::move(layer_spans_), std::move(rebuilt_spans_)};
-      waiting_ = &pass.after;
-    }
+    for (const TaskId task : before) emission_.edge(task, span.first);
+    if (op.kind != 'W') tasks_.pass(op) = {span, {}, before, std::move(layer_spans_), std::move(rebuilt_spans_)};
     if (tasks_.first == kNone) tasks_.first = span.first;
     tasks_.last = span.last;
-    return span.last;
+    return span;
   }
 
-  void finish() {
+  Bytes buffers() const override { return buffers_ + relayout_buffer_; }
+
+  void finish() override {
     write_optimizer();
     emission_.edge(tasks_.last, tasks_.optimizer);
-    emission_.edge(tasks_.optimizer, tasks_.first, 1);  // a first collective is ordered by no compute stream
     const int cells = emission_.symmetry.cells.size[emission_.cell_class(cell_)];
     emission_.lowered.recomputed += work_.recomputed * double(role_.micro_batches * cells);
   }
@@ -83,6 +65,16 @@ class CellWriter {
   struct LayerSpan {
     std::size_t from = 0, to = 0;
   };
+
+  void plan_order() {
+    tasks_.forward.assign(role_.chunks.size(), std::vector<CellTasks::Pass>(role_.micro_batches));
+    tasks_.backward = tasks_.forward;
+    tasks_.first = tasks_.last = kNone;
+    const auto gathered = std::ranges::find_if(role_.order.rbegin(), role_.order.rend(), [&](const auto& op) { return awaits_weights(op); }).base();
+    const auto reducing = std::ranges::find_if(role_.order, [&](const auto& op) { return op.kind != 'F' && completes_gradients(op); });
+    gathers_until_ = gathered == role_.order.begin() ? -1 : std::prev(gathered)->turn;
+    reduces_from_ = reducing == role_.order.end() ? std::numeric_limits<int>::max() : reducing->turn;
+  }
 
   TaskSpan write_operation(const ScheduledOperation& op) {
     if (op.kind == 'F') return write_forward(op);
@@ -183,12 +175,12 @@ class CellWriter {
         if (home.weights.place == Place::device) held.weights += part.weights;
         if (home.gradients.place == Place::device) held.gradients += part.gradients;
         if (home.optimizer.place == Place::device) held.optimizer += part.optimizer;
-        held.buffers = std::max(held.buffers, part.buffers);
+        buffers_ = std::max(buffers_, part.buffers);
       }
     }
     for (const int c : devices_)
       for (const auto& [kind, bytes] : {std::pair{MemoryClass::weights, held.weights}, {MemoryClass::gradients, held.gradients},
-                                        {MemoryClass::optimizer, held.optimizer}, {MemoryClass::buffers, held.buffers}})
+                                        {MemoryClass::optimizer, held.optimizer}})
         if (bytes > Bytes(0)) emission_.lowered.graph.residents.push_back({id_at<ProcessorId>(c), kind, bytes});
   }
 
@@ -213,6 +205,7 @@ class CellWriter {
     for (const Segment& segment : segments(op.chunk, by_bucket)) {
       std::vector<TimedPiece> pieces;
       if (segment.from == spans_[op.chunk].from && receives(op)) pieces = work_.receive;
+      if (role_.zero >= 1 && op.first_use) append(pieces, relayouts(segment, emission_.workload.precision));
       for (std::size_t i = segment.from; i < segment.to; ++i) append(pieces, work_.layers[i].forward);
       const TaskSpan span = write_chain(pieces, label(TaskKind::forward, op), whole);
       layer_spans_[segment.from - spans_[op.chunk].from] = span;
@@ -236,6 +229,7 @@ class CellWriter {
       if (!visit.rebuilds) append(pieces, op.split ? input_gradients(layer.backward) : layer.backward);
       const bool ends_segment = !visit.rebuilds && spans_[op.chunk].from + visit.position == segment->from;
       if (!ends_segment && !(visit.rebuilds && by_layer())) continue;
+      if (!visit.rebuilds && !op.split && exchanges_gradients(op)) append(pieces, relayouts(*segment, software().gradient_reduce_type));
       const TaskSpan span = write_chain(pieces, label(visit.rebuilds ? TaskKind::recompute : TaskKind::backward, op), whole);
       pieces.clear();
       (visit.rebuilds ? rebuilt_spans_ : layer_spans_)[visit.position] = span;
@@ -256,11 +250,37 @@ class CellWriter {
     for (auto segment = parts.rbegin(); segment != parts.rend(); ++segment) {
       std::vector<TimedPiece> pieces;
       for (std::size_t i = segment->to; i-- > segment->from;) append(pieces, weight_gradients(work_.layers[i].backward));
+      if (exchanges_gradients(op)) append(pieces, relayouts(*segment, software().gradient_reduce_type));
       const TaskSpan span = write_chain(pieces, label(TaskKind::weight_gradient, op), whole);
       if (by_bucket && segment->run >= 0) tasks_.backward_of_bucket[{segment->run, role_.layers[segment->from]}].push_back(span);
     }
     release(whole.last, op);
     return whole;
+  }
+
+  /// Whether an exchange of gradients follows this backward pass.
+  bool exchanges_gradients(const ScheduledOperation& op) const { return op.last_gradients || role_.zero == 2; }
+
+  /// Does another holder cut this bucket finer? Then its gradients are copied into the finer parts before they are exchanged, and
+  /// back before they are used (or, where the optimizer works on parts, the gathered weights).
+  bool is_cut_finer(const Bucket& bucket) const {
+    return holds(bucket.run) && emission_.traffic.runs[bucket.run].slices(emission_.placement) > role_.cut.tensor;
+  }
+
+  double parameters_of(const Bucket& bucket) const { return parameters_on_device(*emission_.placement.module, bucket.layers, role_.cut); }
+
+  TimedPiece relayout(const Bucket& bucket, DataType type) const {
+    const Kernel copy = relayout_kernel(emission_.placement.cells[cell_], emission_.cluster, parameters_of(bucket), type);
+    return {TaskKind::data, "re-layout", copy, std::nullopt, LayerGroup::tensor, {}};
+  }
+
+  std::vector<TimedPiece> relayouts(const Segment& segment, DataType type) const {
+    std::vector<TimedPiece> copies;
+    for (const Bucket& bucket : emission_.buckets) {
+      const auto first = std::find(role_.layers.begin() + std::ptrdiff_t(segment.from), role_.layers.begin() + std::ptrdiff_t(segment.to), bucket.layers.front());
+      if (first != role_.layers.begin() + std::ptrdiff_t(segment.to) && is_cut_finer(bucket)) copies.push_back(relayout(bucket, type));
+    }
+    return copies;
   }
 
   bool awaits_weights(const ScheduledOperation& op) const { return gathers_weights() && op.first_use; }
@@ -273,7 +293,7 @@ class CellWriter {
   /// Does another stage send what this operation begins with?
   bool receives(const ScheduledOperation& op) const {
     const auto from = op.kind == 'F' ? emission_.placement.before(role_, op.chunk) : emission_.placement.after(role_, op.chunk);
-    return from && &emission_.placement.roles[from->role] != &role_;
+    return from && emission_.placement.roles[from->role].position != role_.position;
   }
 
   static std::vector<TimedPiece> weight_gradients(const std::vector<TimedPiece>& backward) {
@@ -370,7 +390,17 @@ class CellWriter {
     Task task;
     task.label = label(TaskKind::optimizer);
     if (updates) task.slots = emission_.slots(devices_, DeviceStream::compute, 1);
+    Seconds copied{};
+    for (const Bucket& bucket : emission_.buckets) {
+      if (!is_cut_finer(bucket)) continue;
+      relayout_buffer_ = std::max(relayout_buffer_, element_size(software().gradient_reduce_type) * parameters_of(bucket));
+      if (role_.zero > 0) continue;
+      const Kernel copy = relayout(bucket, software().gradient_reduce_type).kernel;
+      task.phases.push_back({Seconds(0), copy, {}});
+      copied += copy.alone;
+    }
     if (updates) task.phases.push_back({Seconds(0), update, {}});
+    if (copied > Seconds(0)) task.label.parts = {{TaskKind::data, copied}, {TaskKind::optimizer, update.alone}};
     tasks_.optimizer = emission_.add(std::move(task));
     tasks_.updates = {tasks_.optimizer};
   }
@@ -383,7 +413,7 @@ class CellWriter {
   bool meets_gradients_;
   bool beside_gradients_ = false;              ///< gradients or gathered weights may travel during this operation
   int gathers_until_ = -1, reduces_from_ = 0;  ///< turns during which they may
-  TaskId* waiting_ = nullptr;                  ///< where the next operation's first task is to be noted
+  Bytes buffers_{}, relayout_buffer_{};
   const GroupClasses& groups_;
   CellTasks& tasks_;
   StageWork work_;
@@ -393,31 +423,6 @@ class CellWriter {
   std::vector<std::vector<LayerMemory>> held_;  ///< [device][layer of the stage]
   std::vector<std::vector<ActivationMemory>> activations_;  ///< [device][chunk]; devices as in devices_
 };
-
-/// Cell classes that stand on the same devices, which work for them in turn.
-std::vector<std::vector<int>> classes_by_devices(const Emission& emission) {
-  std::map<std::vector<int>, std::vector<int>> groups;
-  for (int c = 0; c < emission.symmetry.cells.classes(); ++c) groups[emission.resources.cell_devices[c]].push_back(c);
-  std::vector<std::vector<int>> in_order;
-  for (auto& [devices, classes] : groups) in_order.push_back(std::move(classes));
-  std::ranges::sort(in_order);
-  return in_order;
-}
-
-/// The compute stream's order is that of the tasks in the graph.
-void write_by_turns(Emission& emission, const std::vector<int>& classes) {
-  std::deque<CellWriter> writers;
-  std::vector<std::pair<const ScheduledOperation*, CellWriter*>> turns;
-  for (const int c : classes) {
-    CellWriter& writer = writers.emplace_back(emission, c);
-    writer.begin();
-    for (const ScheduledOperation& op : writer.order()) turns.emplace_back(&op, &writer);
-  }
-  std::ranges::stable_sort(turns, {}, [](const auto& turn) { return turn.first->turn; });
-  TaskId last = kNone;
-  for (const auto& [op, writer] : turns) last = writer->write(*op, last);
-  for (CellWriter& writer : writers) writer.finish();
-}
 
 }  // namespace
 
@@ -436,7 +441,7 @@ std::vector<Slot> Emission::slots(const std::vector<int>& device_classes, Device
 
 void emit_compute(Emission& emission) {
   emission.cells.resize(emission.symmetry.cells.classes());
-  for (const std::vector<int>& together : classes_by_devices(emission)) write_by_turns(emission, together);
+  write_by_turns(emission, [&](int cell_class) { return std::make_unique<CellWriter>(emission, cell_class); });
 }
 
 }  // namespace trainyard

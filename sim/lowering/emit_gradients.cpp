@@ -2,12 +2,11 @@
 #include <cmath>
 #include <set>
 
+#include "sim/cost/memory.hpp"
 #include "sim/lowering/emission.hpp"
 
 namespace trainyard {
 namespace {
-
-constexpr TaskId kNone = static_cast<TaskId>(-1);
 
 class GradientWriter {
  public:
@@ -62,7 +61,7 @@ class GradientWriter {
       const TaskId task = exchange(*group, sharded ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, size,
                                    sharded ? "reduce-scatter" : "all-reduce", bucket.layers.front());
       for (const int c : cell_classes(*group)) {
-        emission_.edge(gradients_complete(c, bucket, pass).last, task);
+        await_gradients(c, bucket, pass, task);
         if (zero_of(*group) == 2) scatter(*group, c, bucket, pass, task);
         if (pass + 1 == times_reduced(bucket))
           for (const LayerId layer : bucket.layers) emission_.cells[c].reduced[layer].push_back(task);
@@ -74,7 +73,8 @@ class GradientWriter {
   /// zero 2 keeps only parts of gradients: those of a bucket are whole from its backward pass until they are scattered. Without
   /// overlap the next pass waits for that.
   void scatter(const CommunicatorClass& group, int cell_class, const Bucket& bucket, int pass, TaskId task) {
-    const Bytes whole = element_size(software_.gradient_type) * bucket.parameters;
+    const LayerCut& cut = emission_.placement.role(emission_.symmetry.cells.first[cell_class]).cut;
+    const Bytes whole = element_size(software_.gradient_type) * parameters_on_device(*emission_.placement.module, bucket.layers, cut);
     const CellTasks& cell = emission_.cells[cell_class];
     const TaskId made_by = gradients_complete(cell_class, bucket, pass).first;
     for (const int device : emission_.resources.cell_devices[cell_class]) {
@@ -84,18 +84,24 @@ class GradientWriter {
       tasks()[index(task)].memory.push_back({id, MemoryClass::buffers, Bytes(0), -whole, Bytes(0)});
     }
     if (software_.overlap_gradient_reduce) return;
-    const TaskId next = after_backward(cell, gradients_complete(cell_class, bucket, pass).last);
-    if (next != kNone) emission_.edge(task, next);
+    for (const TaskId next : after_backward(cell, gradients_complete(cell_class, bucket, pass).last)) emission_.edge(task, next);
   }
 
   std::vector<Task>& tasks() { return emission_.lowered.graph.tasks; }
 
-  /// First task of the operation that follows the backward pass which `task` is part of.
-  static TaskId after_backward(const CellTasks& cell, TaskId task) {
+  /// First tasks of the operations that follow the backward pass which `task` is part of.
+  static std::vector<TaskId> after_backward(const CellTasks& cell, TaskId task) {
     for (const auto& chunk : cell.backward)
       for (const CellTasks::Pass& pass : chunk)
         if (pass.tasks.first <= task && task <= pass.tasks.last) return pass.after;
-    return kNone;
+    return {};
+  }
+
+  /// Without overlap an exchange waits for all passes of the cell's devices.
+  void await_gradients(int cell_class, const Bucket& bucket, int pass, TaskId exchange) {
+    const CellTasks& cell = emission_.cells[cell_class];
+    if (cell.backward_of_bucket.contains({bucket.run, bucket.layers.front()})) return emission_.edge(gradients_complete(cell_class, bucket, pass).last, exchange);
+    for (const int c : cell.beside) emission_.edge(emission_.cells[c].last, exchange);
   }
 
   TaskSpan gradients_complete(int cell_class, const Bucket& bucket, int pass) const {
@@ -163,15 +169,18 @@ class GradientWriter {
         emission_.edge(emission_.cells[c].optimizer, task);
         for (const LayerId layer : bucket.layers)
           for (const TaskId refreshed : emission_.cells[c].refreshed[layer]) emission_.edge(refreshed, task);
-        emission_.edge(task, first_use(c, bucket), 1);
+        for (const TaskId use : first_uses(c, bucket)) emission_.edge(task, use, 1);
       }
     }
   }
 
-  TaskId first_use(int cell_class, const Bucket& bucket) const {
+  std::vector<TaskId> first_uses(int cell_class, const Bucket& bucket) const {
     const CellTasks& cell = emission_.cells[cell_class];
     const auto segment = cell.first_forward.find({bucket.run, bucket.layers.front()});
-    return segment == cell.first_forward.end() ? cell.first : segment->second.first;
+    if (segment != cell.first_forward.end()) return {segment->second.first};
+    std::vector<TaskId> firsts;
+    for (const int c : cell.beside) firsts.push_back(emission_.cells[c].first);
+    return firsts;
   }
 
   Emission& emission_;

@@ -3,8 +3,6 @@
 namespace trainyard {
 namespace {
 
-constexpr TaskId kNone = static_cast<TaskId>(-1);
-
 /// The task of one exchange over a communicator class.
 Task exchange(const Emission& emission, const CommunicatorClass& group, Bytes size) {
   CollectiveShape shape = group.first->shape(CollectiveKind::send);
@@ -22,11 +20,9 @@ void append(std::vector<Slot>& to, const std::vector<Slot>& from) { to.insert(to
 /// done, and the sender goes on when the transfer has ended. Calls that cross (send forward, receive backward) wait together.
 /// Source: Megatron-LM, p2p_communication.py, send_forward_recv_backward.
 void block_both_sides(Emission& emission, const CellTasks::Pass& sent, const CellTasks::Pass& received, TaskId receivers_last, TaskId transfer) {
-  if (sent.after != kNone) emission.edge(transfer, sent.after);
-  if (received.before != kNone)
-    emission.edge(received.before, transfer);
-  else
-    emission.edge(receivers_last, transfer, 1);
+  for (const TaskId after : sent.after) emission.edge(transfer, after);
+  for (const TaskId before : received.before) emission.edge(before, transfer);
+  if (received.before.empty()) emission.edge(receivers_last, transfer, 1);
 }
 
 /// All micro-batches over one boundary in one direction.

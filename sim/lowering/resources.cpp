@@ -47,7 +47,7 @@ class ResourceMaker {
     const Partition& devices = symmetry_.devices;
     std::vector<int> tensor(cluster_.devices.size(), 1);
     for (std::size_t cell = 0; cell < placement_.cells.size(); ++cell)
-      for (const DeviceId member : placement_.cells[cell].members) tensor[index(member)] = placement_.role(int(cell)).cut.tensor;
+      for (const DeviceId member : placement_.cells[cell].members) tensor[index(member)] = std::max(tensor[index(member)], placement_.role(int(cell)).cut.tensor);
     for (int c = 0; c < devices.classes(); ++c) {
       const Device& device = cluster_.devices[devices.first[c]];
       lowered_.graph.processors.push_back(
@@ -247,12 +247,21 @@ class ResourceMaker {
     });
   }
 
-  /// Groups of the same cells take turns, and cells of one class run at the same times.
+  /// Groups of the same devices take turns, and cells of one class run at the same times.
   bool user_is_harmless(int user, int group) const {
     const Communicator& other = traffic_.all[user];
     if ((is_transfer(other.kind) && overlap_pipeline_) || other.kind == CommunicatorKind::shards || other.host) return false;
-    const int cell_class = symmetry_.cells.class_of[resources_.communicators[group].first->cells[0]];
-    return std::ranges::any_of(other.cells, [&](int cell) { return symmetry_.cells.class_of[cell] == cell_class; });
+    const int own = resources_.communicators[group].first->cells[0];
+    return std::ranges::any_of(other.cells, [&](int cell) { return take_turns(cell, own); });
+  }
+
+  bool take_turns(int cell, int other) const {
+    const auto class_of = [&](DeviceId device) { return symmetry_.devices.class_of[index(device)]; };
+    const auto &members = placement_.cells[cell].members, &others = placement_.cells[other].members;
+    if (symmetry_.cells.class_of[cell] == symmetry_.cells.class_of[other]) return true;
+    return std::ranges::any_of(members, [&](DeviceId member) {
+      return std::ranges::find(others, class_of(member), class_of) != others.end();
+    });
   }
 
   const Cluster& cluster_;

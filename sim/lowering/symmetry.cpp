@@ -131,9 +131,10 @@ class SymmetryGraph {
   void add_communicator(int i) {
     const Communicator& group = traffic_.all[i];
     Label label;
-    label << 4 << int(group.kind) << group.pairs << group.share << group.from_chunk << group.to_chunk << group.rings << group.hops << group.hop_latency.value << int(group.transport)
-          << int(group.members.size()) << group.limit.value;
+    label << 4 << int(group.kind) << group.pairs << group.share << int(group.pattern) << group.from_chunk << group.to_chunk << group.rings << group.hops << group.hop_latency.value << int(group.transport)
+          << int(group.members.size()) << group.ring_members << group.limit.value;
     for (const int sharers : group.sharers) label << sharers;
+    if (group.run >= 0) label << traffic_.runs[group.run].slices(placement_);
     if (group.run >= 0)
       for (const LayerId layer : traffic_.runs[group.run].layers) label << int(layer);
     const int vertex = int(communicators_at_) + i;

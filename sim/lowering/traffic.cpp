@@ -4,6 +4,8 @@
 #include <map>
 #include <numeric>
 
+#include "sim/cost/resharding.hpp"
+
 namespace trainyard {
 namespace {
 
@@ -19,6 +21,34 @@ Communicator ring_of(CommunicatorKind kind, std::vector<DeviceId> members, std::
   group.hop_latency = use.hop_latency;
   group.transport = use.transport;
   return group;
+}
+
+/// Groups that share devices advance together, over all their links at once; of different numbers of rings the least counts.
+void add_together(std::vector<Communicator> groups, TrafficMap& traffic) {
+  while (!groups.empty()) {
+    Communicator all = std::move(groups.front());
+    groups.erase(groups.begin());
+    std::map<LinkId, int> uses(all.links.begin(), all.links.end());
+    const int ring_members = int(all.members.size());
+    const auto shares = [&](const Communicator& other) { return std::ranges::find_first_of(other.members, all.members) != other.members.end(); };
+    for (auto next = std::ranges::find_if(groups, shares); next != groups.end(); next = std::ranges::find_if(groups, shares)) {
+      for (const DeviceId member : next->members)
+        if (std::ranges::find(all.members, member) == all.members.end()) all.members.push_back(member);
+      for (const int cell : next->cells)
+        if (std::ranges::find(all.cells, cell) == all.cells.end()) all.cells.push_back(cell);
+      for (const auto& [link, times] : next->links) uses[link] += times;
+      all.rings = std::min(all.rings, next->rings);
+      all.hops = std::max(all.hops, next->hops);
+      all.ring_members = ring_members;
+      if (next->hop_latency > all.hop_latency) {
+        all.hop_latency = next->hop_latency;
+        all.transport = next->transport;
+      }
+      groups.erase(next);
+    }
+    all.links.assign(uses.begin(), uses.end());
+    traffic.all.push_back(std::move(all));
+  }
 }
 
 /// One exchange between the cells of neighbouring stages: as many device pairs as the wider cell has members, all at once.
@@ -65,7 +95,7 @@ void add_transfers(const Placement& placement, const Router& router, TrafficMap&
   for (std::size_t i = 0; i < placement.cells.size(); ++i)
     for (std::size_t chunk = 0; chunk < placement.role(int(i)).chunks.size(); ++chunk) {
       const std::optional<Visit> after = placement.after(placement.role(int(i)), int(chunk));
-      if (!after || after->role == placement.role_of[i]) continue;
+      if (!after || placement.roles[after->role].position == placement.role(int(i)).position) continue;
       for (const Partner& next : placement.partners(int(i), after->role)) {
         const Cell &here = placement.cells[i], &there = placement.cells[next.cell];
         Communicator forward = transfer(CommunicatorKind::forward_transfer, here, int(i), there, next.cell, router);
@@ -78,6 +108,34 @@ void add_transfers(const Placement& placement, const Router& router, TrafficMap&
         traffic.all.push_back(std::move(backward));
       }
     }
+}
+
+/// Cells of a role that stand on some of these devices.
+std::vector<int> cells_on(const Placement& placement, int role, const std::vector<DeviceId>& devices) {
+  std::vector<int> cells;
+  for (int rank = 0; rank < placement.data_size[role]; ++rank) {
+    const auto& members = placement.cells[placement.first_cell[role] + rank].members;
+    if (std::ranges::find_first_of(members, devices) != members.end()) cells.push_back(placement.first_cell[role] + rank);
+  }
+  return cells;
+}
+
+void add_reshardings(CommunicatorKind kind, int from, int to, const Placement& placement, const Router& router, TrafficMap& traffic) {
+  for (Resharding& change : resharding(placement, from, to)) {
+    std::vector<int> cells = cells_on(placement, from, change.members);
+    for (const int cell : cells_on(placement, to, change.members)) cells.push_back(cell);
+    traffic.all.push_back(ring_of(kind, std::move(change.members), std::move(cells), router));
+    traffic.all.back().pattern = change.kind;
+    traffic.all.back().share = change.share;
+  }
+}
+
+void add_changes_of_layout(const Placement& placement, const Router& router, TrafficMap& traffic) {
+  for (int r = 0; r < int(placement.roles.size()); ++r) {
+    if (placement.roles[r].section == 0) continue;
+    add_reshardings(CommunicatorKind::reshard_forward, r - 1, r, placement, router, traffic);
+    add_reshardings(CommunicatorKind::reshard_backward, r, r - 1, placement, router, traffic);
+  }
 }
 
 std::vector<LayerRun> layer_runs(const Placement& placement) {
@@ -96,15 +154,19 @@ void add_gradient_groups(const Placement& placement, const Router& router, Traff
   traffic.runs = layer_runs(placement);
   for (std::size_t run = 0; run < traffic.runs.size(); ++run) {
     const std::vector<int>& cells = traffic.runs[run].cells;
-    const LayerCut& cut = placement.role(cells.front()).cut;
-    if (int(cells.size()) * cut.context < 2 || placement.role(cells.front()).zero == 3) continue;
-    for (int rank = 0; rank < cut.tensor; ++rank) {
+    if (traffic.runs[run].holders(placement) < 2 || placement.role(cells.front()).zero == 3) continue;
+    const int slices = traffic.runs[run].slices(placement);
+    std::vector<Communicator> groups;
+    for (int slice = 0; slice < slices; ++slice) {
       std::vector<DeviceId> members;
-      for (const int cell : cells)
-        for (const DeviceId member : members_of(placement.cells[cell], rank, cut.context, cut.tensor)) members.push_back(member);
-      traffic.all.push_back(ring_of(CommunicatorKind::gradients, std::move(members), cells, router));
-      traffic.all.back().run = int(run);
+      for (const int cell : cells) {
+        const LayerCut& cut = placement.role(cell).cut;
+        for (const DeviceId member : members_of(placement.cells[cell], slice * cut.tensor / slices, cut.context, cut.tensor)) members.push_back(member);
+      }
+      groups.push_back(ring_of(CommunicatorKind::gradients, std::move(members), cells, router));
+      groups.back().run = int(run);
     }
+    add_together(std::move(groups), traffic);
   }
 }
 
@@ -112,14 +174,16 @@ void add_gradient_groups(const Placement& placement, const Router& router, Traff
 void add_ranks(CommunicatorKind kind, const Placement& placement, const std::vector<int>& cells, const Router& router, TrafficMap& traffic) {
   std::size_t ranks = 1;
   for (const int cell : cells) ranks = std::max(ranks, placement.cells[cell].members.size());
+  std::vector<Communicator> groups;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     std::vector<DeviceId> members;
     for (const int cell : cells) {
       const auto& own = placement.cells[cell].members;
       members.push_back(own[rank * own.size() / ranks]);
     }
-    traffic.all.push_back(ring_of(kind, std::move(members), cells, router));
+    groups.push_back(ring_of(kind, std::move(members), cells, router));
   }
+  add_together(std::move(groups), traffic);
 }
 
 /// Data ranks of one of `groups` equal runs.
@@ -129,21 +193,45 @@ std::vector<int> cells_of(const Placement& placement, int role, int group, int g
   return cells;
 }
 
-/// Neighbouring data ranks form a shard group; equal places in the groups are replicas of each other.
+/// Neighbouring data ranks form a shard group.
 void add_shard_groups(const Placement& placement, const Router& router, TrafficMap& traffic) {
   for (std::size_t r = 0; r < placement.roles.size(); ++r) {
     const int shards = placement.roles[r].shards, groups = placement.data_size[r] / shards;
-    if (shards == 1) continue;
-    for (int g = 0; g < groups; ++g) {
-      std::vector<int> cells;
-      for (int s = 0; s < shards; ++s) cells.push_back(placement.first_cell[r] + g * shards + s);
-      add_ranks(CommunicatorKind::shards, placement, cells, router, traffic);
-    }
-    for (int s = 0; s < shards && groups > 1; ++s) {
-      std::vector<int> cells;
-      for (int g = 0; g < groups; ++g) cells.push_back(placement.first_cell[r] + g * shards + s);
-      add_ranks(CommunicatorKind::replicas, placement, cells, router, traffic);
-    }
+    for (int g = 0; g < groups && shards > 1; ++g)
+      add_ranks(CommunicatorKind::shards, placement, cells_of(placement, int(r), g, groups), router, traffic);
+  }
+}
+
+/// Whoever holds one part of the common refinement of a run's tensor cuts and shards: equal places in the shard groups of a stage, context
+/// ranks, and other pipelines.
+std::vector<DeviceId> holders_of(const Placement& placement, const LayerRun& run, int slice, int slices, int part, int parts) {
+  std::vector<DeviceId> holders;
+  for (const int cell : run.cells) {
+    const StageRole& role = placement.role(cell);
+    if (placement.cells[cell].data_rank % role.shards != part * role.shards / parts) continue;
+    for (const DeviceId member : members_of(placement.cells[cell], slice * role.cut.tensor / slices, role.cut.context, role.cut.tensor))
+      holders.push_back(member);
+  }
+  return holders;
+}
+
+/// Replicas add up the gradients of their shards.
+void add_replica_groups(const Placement& placement, const Router& router, TrafficMap& traffic) {
+  for (std::size_t r = 0; r < traffic.runs.size(); ++r) {
+    const LayerRun& run = traffic.runs[r];
+    if (placement.role(run.cells.front()).zero != 3) continue;
+    std::vector<Communicator> groups;
+    const int slices = run.slices(placement), parts = run.shards(placement);
+    for (int slice = 0; slice < slices; ++slice)
+      for (int part = 0; part < parts; ++part) {
+        std::vector<DeviceId> holders = holders_of(placement, run, slice, slices, part, parts);
+        if (holders.size() < 2) continue;
+        groups.push_back(ring_of(CommunicatorKind::replicas, holders, {}, router));
+        groups.back().run = int(r);
+        for (const int cell : run.cells)
+          if (std::ranges::find_first_of(placement.cells[cell].members, holders) != placement.cells[cell].members.end()) groups.back().cells.push_back(cell);
+      }
+    add_together(std::move(groups), traffic);
   }
 }
 
@@ -155,8 +243,8 @@ void add_tied_tables(const Placement& placement, const Router& router, TrafficMa
   if (!tied) return;
   for (std::size_t r = 0; r < placement.roles.size(); ++r) {
     const StageRole& role = placement.roles[r];
-    if (role.position != 0 || role.stages == 1) continue;
-    const int last = placement.role_at(role.pipeline, role.stages - 1);
+    if (role.position != 0 || role.section != 0 || role.stages == 1) continue;
+    const int last = placement.routes[role.pipeline].back().role;
     const int groups = std::gcd(placement.data_size[r], placement.data_size[last]);
     for (int g = 0; g < groups; ++g) {
       std::vector<int> cells = cells_of(placement, int(r), g, groups);
@@ -168,12 +256,28 @@ void add_tied_tables(const Placement& placement, const Router& router, TrafficMa
 
 }  // namespace
 
-int LayerRun::holders(const Placement& placement) const { return int(cells.size()) * placement.role(cells.front()).cut.context; }
+int LayerRun::slices(const Placement& placement) const {
+  int slices = 1;
+  for (const int cell : cells) slices = std::lcm(slices, placement.role(cell).cut.tensor);
+  return slices;
+}
+
+int LayerRun::shards(const Placement& placement) const {
+  int shards = 1;
+  for (const int cell : cells) shards = std::lcm(shards, placement.role(cell).shards);
+  return shards;
+}
+
+int LayerRun::holders(const Placement& placement) const {
+  int holders = 0;
+  for (const int cell : cells) holders += placement.role(cell).cut.context;
+  return holders;
+}
 
 CollectiveShape Communicator::shape(CollectiveKind kind_of_collective) const {
   CollectiveShape shape;
   shape.kind = kind_of_collective;
-  shape.members = static_cast<int>(members.size());
+  shape.members = ring_members > 0 ? ring_members : static_cast<int>(members.size());
   shape.hops = kind_of_collective == CollectiveKind::send ? 1 : hops;
   shape.rings = rings;
   shape.hop_latency = hop_latency;
@@ -184,8 +288,10 @@ TrafficMap traffic_of(const Placement& placement, const Router& router) {
   TrafficMap traffic;
   add_cell_groups(placement, router, traffic);
   add_transfers(placement, router, traffic);
+  add_changes_of_layout(placement, router, traffic);
   add_gradient_groups(placement, router, traffic);
   add_shard_groups(placement, router, traffic);
+  add_replica_groups(placement, router, traffic);
   add_tied_tables(placement, router, traffic);
   return traffic;
 }

@@ -14,13 +14,16 @@ namespace trainyard {
 /// `shards` gathers weights and scatters gradients of zero 3; `replicas` adds up equal shards. `to_device`, `to_host`: copies of one
 /// device; `host_work`: what its worker on the host does.
 enum class CommunicatorKind {
-  tensor, context, forward_transfer, backward_transfer, gradients, tied_embedding, shards, replicas, to_device, to_host, host_work
+  tensor, context, forward_transfer, backward_transfer, reshard_forward, reshard_backward, gradients, tied_embedding, shards, replicas, to_device, to_host, host_work
 };
 
 /// Layers whose gradients the same cells hold: they are synchronised together, in buckets.
 struct LayerRun {
   std::vector<LayerId> layers;           ///< neighbours in the model, in its order
   std::vector<int> cells;                ///< holders
+  /// Parts of the common refinement of the holders' tensor axes: the least common multiple of their sizes.
+  [[nodiscard]] int slices(const Placement& placement) const;
+  [[nodiscard]] int shards(const Placement& placement) const;   ///< the same of their shards (zero 3)
   [[nodiscard]] int holders(const Placement& placement) const;  ///< devices that hold the same part: data times context ranks
 };
 
@@ -28,13 +31,15 @@ struct LayerRun {
 struct Communicator {
   CommunicatorKind kind = CommunicatorKind::tensor;
   std::vector<DeviceId> members;         ///< transfers: senders, then receivers
-  std::vector<int> cells;                ///< cells concerned; transfers: sender, receiver
+  std::vector<int> cells;                ///< cells concerned; transfers and reshardings: senders, then receivers
   int run = -1;                          ///< gradients: index of its LayerRun
   int pairs = 1;                         ///< transfers: device pairs that send at once
-  double share = 1;                      ///< transfers: of the sender's samples
+  double share = 1;                      ///< transfers: of the sender's samples; reshardings: of a micro-batch's activations
+  CollectiveKind pattern = CollectiveKind::send;   ///< of a resharding
   int from_chunk = 0, to_chunk = 0;      ///< transfers: chunks of the sender and the receiver
   std::vector<std::pair<LinkId, int>> links;
   int rings = 1, hops = 2;
+  int ring_members = 0;                  ///< of each of several groups that share devices and advance together; 0: all members
   Seconds hop_latency{};
   TransportId transport{};
   std::optional<NodeId> host{};          ///< copies and host work
@@ -50,8 +55,9 @@ struct TrafficMap {
 };
 
 /// Tensor and context groups (size above 1), transfers between neighbouring visits in both directions (a cell exchanges
-/// with every cell that holds samples of its own), gradient groups (one a layer run
-/// and tensor rank, above one holder; with zero 3 instead one a stage among its shards and one among the replicas of each), and the reduction of a table that first and last stage share.
+/// with every cell that holds samples of its own), changes of layout inside a stage, gradient groups (one a layer run
+/// and tensor rank, above one holder; where holders cut a layer differently, one a part of the common refinement; with zero 3 instead one a stage among its shards and
+/// one among all replicas of each part), and the reduction of a table that first and last stage share.
 [[nodiscard]] TrafficMap traffic_of(const Placement& placement, const Router& router);
 
 }  // namespace trainyard

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "sim/model/plan_check.hpp"
 #include "sim/model/plan_words.hpp"
@@ -59,28 +60,50 @@ bool has_unequal_shares(const Question& q) {
   });
 }
 
+std::vector<LayerId> layers_of(const Stage& stage) {
+  std::vector<LayerId> layers;
+  for (const auto& chunk : stage.chunks) layers.insert(layers.end(), chunk.begin(), chunk.end());
+  return layers;
+}
+
 /// Whether what `of` takes from a layer's settings differs between layers of one stage.
 template <class Of>
 bool differs_inside_stage(const Question& q, Of of) {
   return any_stage(q, [&](const Stage& stage) {
-    std::vector<LayerId> layers;
-    for (const auto& chunk : stage.chunks) layers.insert(layers.end(), chunk.begin(), chunk.end());
+    const std::vector<LayerId> layers = layers_of(stage);
     return std::ranges::any_of(layers, [&](LayerId layer) {
       return of(settings_of(stage, layer, q.workload)) != of(settings_of(stage, layers.front(), q.workload));
     });
   });
 }
 
-bool layout_differs_inside_stage(const Question& q) {
-  return differs_inside_stage(q, [](const Settings& s) { return *s.layout; });
-}
-bool zero_differs_inside_stage(const Question& q) {
-  return differs_inside_stage(q, [](const Settings& s) { return *s.zero; });
+bool uses_schedule(const Question& q, std::string_view schedule) {
+  return any_part(q, [&](const Part& part) { return part.schedule == schedule; });
 }
 
-Layout first_layout(const Stage& stage, const Workload& workload) {
-  const LayerId first = stage.chunks.empty() || stage.chunks[0].empty() ? LayerId{} : stage.chunks[0][0];
-  return *settings_of(stage, first, workload).layout;
+bool shares_table(const Workload& workload, LayerId layer) {
+  return std::ranges::any_of(workload.modules, [&](const Module& module) {
+    const bool shares = index(layer) < module.layers.size() && !module.layers[index(layer)].tied_to.empty();
+    return shares || std::ranges::any_of(module.layers, [&](const Layer& other) {
+      return std::ranges::find(other.tied_to, layer) != other.tied_to.end();
+    });
+  });
+}
+
+/// Layers of one stage with several chunks, or of a schedule whose devices work for several stages, must be cut alike.
+bool several_chunks_are_cut_differently(const Question& q) {
+  const bool simple = !any_stage(q, [](const Stage& stage) { return stage.chunks.size() > 1; }) && !uses_schedule(q, "dualpipe");
+  return !simple && differs_inside_stage(q, [](const Settings& s) { return std::tuple(*s.layout, *s.zero, *s.regather); });
+}
+
+/// First and last layers of one stage that share a table but cut it differently.
+bool cuts_shared_table_differently(const Question& q) {
+  return any_stage(q, [&](const Stage& stage) {
+    std::set<int> sizes;
+    for (const LayerId layer : layers_of(stage))
+      if (shares_table(q.workload, layer)) sizes.insert(axis_size(*settings_of(stage, layer, q.workload).layout, AxisKind::tensor));
+    return sizes.size() > 1;
+  });
 }
 
 bool size_differs_in_pipeline(const Question& q, AxisKind kind) {
@@ -88,7 +111,8 @@ bool size_differs_in_pipeline(const Question& q, AxisKind kind) {
     return std::ranges::any_of(part.pipelines, [&](const Pipeline& pipeline) {
       std::set<int> sizes;
       for (const StageId stage : pipeline.stages)
-        sizes.insert(axis_size(first_layout(part.stages[index(stage)], q.workload), kind));
+        for (const LayerId layer : layers_of(part.stages[index(stage)]))
+          sizes.insert(axis_size(*settings_of(part.stages[index(stage)], layer, q.workload).layout, kind));
       return sizes.size() > 1;
     });
   });
@@ -96,19 +120,26 @@ bool size_differs_in_pipeline(const Question& q, AxisKind kind) {
 
 bool context_size_differs_in_pipeline(const Question& q) { return size_differs_in_pipeline(q, AxisKind::context); }
 
-/// Pipelines that cut the same layer over tensor axes of different size.
-bool holders_cut_layers_differently(const Question& q) {
+/// Whether what `of` takes from a layer's settings differs between pipelines.
+template <class Of>
+bool differs_between_pipelines(const Question& q, Of of) {
   return any_part(q, [&](const Part& part) {
-    std::map<LayerId, std::set<int>> sizes;
+    std::map<LayerId, std::set<int>> seen;
     for (const Pipeline& pipeline : part.pipelines)
       for (const StageId id : pipeline.stages) {
         const Stage& stage = part.stages[index(id)];
-        for (const auto& chunk : stage.chunks)
-          for (const LayerId layer : chunk)
-            sizes[layer].insert(axis_size(*settings_of(stage, layer, q.workload).layout, AxisKind::tensor));
+        for (const LayerId layer : layers_of(stage)) seen[layer].insert(of(settings_of(stage, layer, q.workload)));
       }
-    return std::ranges::any_of(sizes, [](const auto& entry) { return entry.second.size() > 1; });
+    return std::ranges::any_of(seen, [](const auto& entry) { return entry.second.size() > 1; });
   });
+}
+
+bool holders_cut_layers_differently(const Question& q) {
+  return differs_between_pipelines(q, [](const Settings& s) { return axis_size(*s.layout, AxisKind::tensor); });
+}
+
+bool holders_shard_layers_differently(const Question& q) {
+  return differs_between_pipelines(q, [](const Settings& s) { return *s.zero; });
 }
 
 bool device_in_several_stages(const Question& q) {
@@ -129,10 +160,6 @@ bool stage_in_several_pipelines(const Question& q) {
         if (!used.insert(stage).second) return true;
     return false;
   });
-}
-
-bool uses_schedule(const Question& q, std::string_view schedule) {
-  return any_part(q, [&](const Part& part) { return part.schedule == schedule; });
 }
 
 bool chunks_in_one_visit_schedule(const Question& q) {
@@ -158,18 +185,18 @@ bool orders_offloads(const Question& q) {
 }
 
 template <class Of>
-bool any_first_settings(const Question& q, Of of) {
+bool any_layer_settings(const Question& q, Of of) {
   return any_stage(q, [&](const Stage& stage) {
-    return !stage.chunks.empty() && !stage.chunks[0].empty() && of(settings_of(stage, stage.chunks[0][0], q.workload));
+    return std::ranges::any_of(layers_of(stage), [&](LayerId layer) { return of(settings_of(stage, layer, q.workload)); });
   });
 }
 
 bool uses_zero(const Question& q, int level) {
-  return any_first_settings(q, [&](const Settings& s) { return s.zero == level; });
+  return any_layer_settings(q, [&](const Settings& s) { return s.zero == level; });
 }
 
 bool shards_without_zero_3(const Question& q) {
-  return any_first_settings(q, [](const Settings& s) { return axis_size(*s.layout, AxisKind::shard) > 1 && s.zero != 3; });
+  return any_layer_settings(q, [](const Settings& s) { return axis_size(*s.layout, AxisKind::shard) > 1 && s.zero != 3; });
 }
 
 /// Zero-bubble schedules; in tables any stage may split its backward passes.
@@ -179,8 +206,11 @@ bool splits_backward(const Question& q) {
   });
 }
 
-bool several_sharded_pipelines(const Question& q) {
-  return uses_zero(q, 3) && any_part(q, [](const Part& part) { return part.pipelines.size() > 1; });
+/// Without a `shard` axis the context ranks would be shards too.
+bool shards_over_context(const Question& q) {
+  return any_layer_settings(q, [](const Settings& s) {
+    return s.zero == 3 && axis_size(*s.layout, AxisKind::context) > 1 && axis_size(*s.layout, AxisKind::shard) == 1;
+  });
 }
 
 template <class Predicate>
@@ -200,32 +230,26 @@ bool slices_home(const Question& q) {
   return any_home(q, [](State, const Home& home) { return home.sliced; });
 }
 
-/// Whether some layer's settings answer to a predicate.
-template <class Predicate>
-bool any_layer(const Question& q, Predicate predicate) {
-  return any_stage(q, [&](const Stage& stage) {
-    return std::ranges::any_of(stage.chunks, [&](const auto& chunk) {
-      return std::ranges::any_of(chunk, [&](LayerId layer) { return predicate(settings_of(stage, layer, q.workload)); });
-    });
-  });
-}
-
 bool on_host(const Settings& settings, State state) { return settings.home.at(state).place == Place::host; }
 
 bool offloads_with_other_schedule(const Question& q) {
   const bool other = any_part(q, [](const Part& p) { return p.schedule != "gpipe" && p.schedule != "1f1b" && p.schedule != "interleaved"; });
   return other && any_home(q, [](State, const Home& home) { return home.place == Place::host; });
 }
+bool offloads_where_cuts_differ(const Question& q) {
+  const bool differs = differs_inside_stage(q, [](const Settings& s) { return std::tuple(*s.layout, *s.zero, *s.regather); }) || holders_cut_layers_differently(q);
+  return differs && any_home(q, [](State, const Home& home) { return home.place == Place::host; });
+}
 bool shards_host_copies(const Question& q) {
-  return any_layer(q, [](const Settings& s) {
+  return any_layer_settings(q, [](const Settings& s) {
     return (on_host(s, State::weights) || on_host(s, State::gradients)) && (s.zero == 1 || s.zero == 2);
   });
 }
 bool sends_gradients_back(const Question& q) {
-  return any_layer(q, [](const Settings& s) { return on_host(s, State::gradients) && !on_host(s, State::optimizer); });
+  return any_layer_settings(q, [](const Settings& s) { return on_host(s, State::gradients) && !on_host(s, State::optimizer); });
 }
 bool updates_early_on_device(const Question& q) {
-  return any_layer(q, [](const Settings& s) { return s.update == Update::layer && !on_host(s, State::optimizer); });
+  return any_layer_settings(q, [](const Settings& s) { return s.update == Update::layer && !on_host(s, State::optimizer); });
 }
 
 /// Gradients that are added up in host memory while other hosts hold the layer too.
@@ -289,28 +313,30 @@ constexpr Construct kNotSimulated[] = {
     {"a rule with `devices`",
      [](const Question& q) { return any_rule(q, [](const Rule& r) { return !r.devices.empty(); }); }},
     {"`shard` axis with `zero` below 3", shards_without_zero_3},
-    {"`zero: 3` in several pipelines", several_sharded_pipelines},
     {"`zero: 3` with weight gradients apart (zb_h1, zb_v, dualpipe, tables)",
      [](const Question& q) { return uses_zero(q, 3) && splits_backward(q); }},
     {"a `context` axis of different size in the stages of a pipeline", context_size_differs_in_pipeline},
-    {"a `context` axis with `zero: 3`", [](const Question& q) { return uses_zero(q, 3) && has_axis<AxisKind::context>(q); }},
+    {"a `context` axis with `zero: 3` but no `shard` axis", shards_over_context},
     {"`rows` axis", has_axis<AxisKind::rows>},
     {"`columns` axis", has_axis<AxisKind::columns>},
     {"`inner` axis", has_axis<AxisKind::inner>},
     {"`expert` or `table` axis", has_axis<AxisKind::items>},
     {"`variant` axis", has_axis<AxisKind::variant>},
     {"unequal shares of an axis", has_unequal_shares},
-    {"layouts that differ inside a stage", layout_differs_inside_stage},
-    {"pipelines that cut a layer over tensor axes of different size", holders_cut_layers_differently},
+    {"layouts or `zero` that differ inside a stage of several chunks or with schedule `dualpipe`", several_chunks_are_cut_differently},
+    {"a table shared by layers of one stage that cut it differently", cuts_shared_table_differently},
+    {"pipelines that cut a layer over tensor axes of different size with `zero: 3`",
+     [](const Question& q) { return uses_zero(q, 3) && holders_cut_layers_differently(q); }},
+    {"pipelines that shard a layer's states at different levels of `zero`", holders_shard_layers_differently},
     {"`zero: 2` in several pipelines",
      [](const Question& q) { return uses_zero(q, 2) && any_part(q, [](const Part& part) { return part.pipelines.size() > 1; }); }},
     {"`zero: 2` with weight gradients apart (zb_h1, zb_v, dualpipe, tables)",
      [](const Question& q) { return uses_zero(q, 2) && splits_backward(q); }},
-    {"`zero` that differs inside a stage", zero_differs_inside_stage},
     {"`home` in storage or on other devices", lives_far_away},
     {"`home` of kv", caches_elsewhere},
     {"`home` with `sliced`", slices_home},
     {"`home` on the host with a schedule other than gpipe, 1f1b and interleaved", offloads_with_other_schedule},
+    {"`home` on the host where layouts or `zero` differ inside a stage, or tensor sizes between pipelines", offloads_where_cuts_differ},
     {"`home` of weights or gradients on the host with `zero` 1 or 2 (states exist once a host with `zero: 0`)", shards_host_copies},
     {"`home` of gradients on the host without the optimizer", sends_gradients_back},
     {"`home` of gradients on several hosts but for `zero: 3`", adds_on_several_hosts},

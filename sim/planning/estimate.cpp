@@ -6,6 +6,7 @@
 
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/memory.hpp"
+#include "sim/cost/resharding.hpp"
 #include "sim/cost/stage_work.hpp"
 
 namespace trainyard {
@@ -68,6 +69,7 @@ class Estimator {
   std::vector<StageMemory> memory_by_stage() const {
     std::vector<StageMemory> stages;
     for (std::size_t r = 0; r < placement_.roles.size(); ++r) {
+      if (placement_.roles[r].section > 0) continue;
       stages.push_back({placement_.roles[r].pipeline, placement_.roles[r].position, {}});
       keep_fullest(int(r), stages.back().memory);
     }
@@ -80,13 +82,16 @@ class Estimator {
     for (std::size_t r = 0; r < placement_.roles.size(); ++r) pipelines[placement_.roles[r].pipeline].push_back(int(r));
     Seconds tail{};
     for (const auto& [pipeline, roles] : pipelines) {
-      Seconds sum{}, slowest{};
+      Seconds sum{}, slowest{}, stage{}, stage_tail{};
       for (const int role : roles) {
         const StageTimes times = stage_times(role);
-        const Seconds stage = times.forward + times.backward + times.transfer;
+        const bool begins = placement_.roles[role].section == 0;
+        stage = (begins ? Seconds(0) : stage + resharding_time(role)) + times.forward + times.backward + times.transfer;
+        stage_tail = (begins ? Seconds(0) : stage_tail) + exposed_exchange(role, times) + update_time(role);
+        if (placement_.roles[role].section + 1 < placement_.roles[role].sections) continue;
         sum += stage / double(placement_.roles[role].chunks.size());
         slowest = std::max(slowest, stage);
-        tail = std::max(tail, exposed_exchange(role, times) + update_time(role));
+        tail = std::max(tail, stage_tail);
         keep_fullest(role, estimate.memory);
       }
       const StageRole& first = placement_.roles[roles.front()];
@@ -129,7 +134,7 @@ class Estimator {
   }
 
   bool comes_from_elsewhere(const StageRole& role, const std::optional<Visit>& from) const {
-    return from && &placement_.roles[from->role] != &role;
+    return from && placement_.roles[from->role].position != role.position;
   }
 
   std::vector<DeviceTypeId> types_of(int cell) const {
@@ -152,8 +157,21 @@ class Estimator {
       times.forward += total(layer.forward);
       times.backward += total(layer.recompute) + total(layer.backward);
     }
-    if (role.position + 1 < role.stages) times.transfer = 2.0 * transfer_time(cell);
+    if (role.position + 1 < role.stages && role.section + 1 == role.sections) times.transfer = 2.0 * transfer_time(cell);
     return times;
+  }
+
+  /// The exchanges of activations with the section before, there and back.
+  Seconds resharding_time(int role) const {
+    Seconds both{};
+    const Bytes activations = micro_batch_activations(placement_, role, workload_.precision);
+    for (const auto& [from, to] : {std::pair{role - 1, role}, {role, role - 1}}) {
+      Seconds slowest{};
+      for (const Resharding& change : resharding(placement_, from, to))
+        slowest = std::max(slowest, collective_time(ring_group(router_, cluster_, change.members), change.kind, activations * change.share));
+      both += slowest;
+    }
+    return both;
   }
 
   Seconds transfer_time(int cell) const {
@@ -181,9 +199,11 @@ class Estimator {
       if (holders_of(layers.front()) < 2) continue;
       std::vector<DeviceId> members;
       for (const int cell : cells)
-        for (const DeviceId member : members_of(cell, role.cut.context, role.cut.tensor)) members.push_back(member);
+        for (const DeviceId member : members_of(cell, placement_.role(cell).cut.context, placement_.role(cell).cut.tensor)) members.push_back(member);
       const RingGroup ring = ring_group(router_, cluster_, members);
       const double parameters = parameters_on_device(*placement_.module, layers, role.cut);
+      if (std::ranges::any_of(cells, [&](int cell) { return placement_.role(cell).cut.tensor > role.cut.tensor; }))
+        reduce += relayout_kernel(placement_.cells[placement_.first_cell[role_id]], cluster_, parameters, workload_.software.gradient_reduce_type).alone * 2.0;
       const Bytes gradients = element_size(workload_.software.gradient_reduce_type) * parameters;
       reduce += collective_time(ring, role.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, gradients) *
                 double(role.zero == 2 ? role.micro_batches : 1);

@@ -39,6 +39,7 @@ struct StageView {
   std::string type;  ///< "A100"
   int layers = 0;    ///< numbered ones
   Settings written;
+  int cut_otherwise = 0;  ///< layers that do not have `layout`
   int items = 1;  ///< size of an `expert` axis of its rules
 };
 
@@ -52,6 +53,9 @@ class Line {
   std::string text() const {
     if (stages_.empty()) return "no stages";
     std::vector<std::string> pieces = is_even() ? even_pieces() : uneven_pieces();
+    int cut_otherwise = 0;
+    for (const StageView& s : stages_) cut_otherwise += s.cut_otherwise;
+    if (cut_otherwise > 0) pieces.push_back(fmt::format("{} layers cut otherwise", cut_otherwise));
     add_common(pieces);
     return fmt::format("{}", fmt::join(pieces, kBetween));
   }
@@ -64,6 +68,8 @@ class Line {
         if (plan_names::is_numbered(module.layers[index(layer)])) ++result.layers;
     const LayerId first = stage.chunks.empty() || stage.chunks[0].empty() ? LayerId{} : stage.chunks[0][0];
     result.layout = *settings_of(stage, first, workload).layout;
+    for (const auto& chunk : stage.chunks)
+      for (const LayerId layer : chunk) result.cut_otherwise += *settings_of(stage, layer, workload).layout != result.layout;
     result.written = written_settings(stage, first);
     for (const Rule& rule : stage.rules)
       if (rule.settings.layout)

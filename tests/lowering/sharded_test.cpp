@@ -72,3 +72,28 @@ TEST_CASE("replicas of shards add their gradients up after the last micro-batch 
   CHECK(scatters == 4);
   CHECK(reductions == 2);
 }
+
+TEST_CASE("shards of two pipelines add up part by part: halves and quarters meet in quarters") {
+  const Cluster cluster = make_cluster({.nodes = 6});
+  const Workload workload = make_workload({.layers = 1, .batch = 8, .parameters = 20e6});
+  Plan plan = make_plan({.data = 6, .micro_batches = 1}, cluster, workload);
+  Part& part = plan.phases[0].parts[0];
+  const std::vector<DeviceId> gpus = cluster.gpus();
+  part.stages.push_back(part.stages[0]);
+  part.pipelines.push_back(part.pipelines[0]);
+  part.pipelines[1].stages = {StageId(1)};
+  for (int p = 0; p < 2; ++p) {
+    part.pipelines[p].batch = 4;
+    part.stages[p].devices = p == 0 ? std::vector<DeviceId>{gpus.begin(), gpus.begin() + 2} : std::vector<DeviceId>{gpus.begin() + 2, gpus.end()};
+    part.stages[p].rules[0].settings.layout = Layout{equal_axis(AxisKind::shard, p == 0 ? 2 : 4)};
+    part.stages[p].rules[0].settings.zero = 3;
+  }
+  const Router router(cluster);
+  std::vector<Bytes> reductions;
+  for (const Task& task : lower(plan, workload, cluster, router, {.symmetry = false}).graph.tasks)
+    if (task.label.detail == "all-reduce") reductions.push_back(task.phases[0].flows[0].bytes);
+  // Each half meets two quarters of 20 MB, in two rings of two at once.
+  REQUIRE(reductions.size() == 2);
+  CHECK(reductions[0] == 20_MB);
+  CHECK(reductions[1] == 20_MB);
+}

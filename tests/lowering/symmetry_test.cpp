@@ -23,11 +23,11 @@ int pick(std::mt19937& random, std::initializer_list<int> from) {
 }
 
 /// All data ranks, or pairs of them, share their weights.
-void shard(Plan& plan, int data, int tensor, bool pairs) {
+void shard(Plan& plan, int data, int context, int tensor, bool pairs) {
   for (Stage& stage : plan.phases[0].parts[0].stages) {
     Settings& settings = stage.rules[0].settings;
     const int shards = pairs ? 2 : data;
-    settings.layout = Layout{equal_axis(AxisKind::data, data / shards), equal_axis(AxisKind::shard, shards), equal_axis(AxisKind::tensor, tensor)};
+    settings.layout = Layout{equal_axis(AxisKind::data, data / shards), equal_axis(AxisKind::shard, shards), equal_axis(AxisKind::context, context), equal_axis(AxisKind::tensor, tensor)};
     settings.zero = 3;
   }
 }
@@ -65,6 +65,46 @@ void offload(Plan& plan, int nodes, std::mt19937& random) {
   }
 }
 
+/// The later layers of each stage are cut otherwise.
+void vary_layers(std::mt19937& random, Plan& plan) {
+  for (Stage& stage : plan.phases[0].parts[0].stages) {
+    const std::vector<LayerId>& layers = stage.chunks[0];
+    const int devices = int(stage.devices.size()), tensor = devices % 2 == 0 ? pick(random, {1, 2}) : 1;
+    const int shards = devices / tensor % 2 == 0 ? pick(random, {1, 2}) : 1;
+    Settings settings;
+    settings.layout = Layout{equal_axis(AxisKind::data, devices / tensor / shards), equal_axis(AxisKind::shard, shards), equal_axis(AxisKind::tensor, tensor)};
+    settings.zero = shards > 1 ? 3 : pick(random, {0, 1, 3});
+    settings.sequence_parallel = tensor > 1 && random() % 2;
+    stage.rules.push_back({{layers.begin() + std::ptrdiff_t(layers.size() / 2), layers.end()}, "", {}, settings});
+  }
+}
+
+/// The devices of each data rank become a pipeline, each with stages cut in its own way.
+void split_pipelines(std::mt19937& random, Plan& plan, int data) {
+  Part& part = plan.phases[0].parts[0];
+  const std::vector<Stage> stages = part.stages;
+  part.stages.clear();
+  const Pipeline whole = part.pipelines[0];
+  const int zero = pick(random, {0, 1, 3});
+  part.pipelines.clear();
+  for (int d = 0; d < data; ++d) {
+    Pipeline pipeline = whole;
+    pipeline.batch = whole.batch / data;
+    pipeline.stages.clear();
+    for (const Stage& from : stages) {
+      Stage stage = from;
+      const std::ptrdiff_t width = std::ptrdiff_t(from.devices.size()) / data;
+      stage.devices.assign(from.devices.begin() + d * width, from.devices.begin() + (d + 1) * width);
+      const int tensor = width % 2 == 0 && zero < 3 ? pick(random, {1, 2}) : 1;
+      stage.rules[0].settings.layout = Layout{equal_axis(AxisKind::data, int(width) / tensor), equal_axis(AxisKind::tensor, tensor)};
+      stage.rules[0].settings.zero = zero;
+      pipeline.stages.push_back(StageId(int(part.stages.size())));
+      part.stages.push_back(std::move(stage));
+    }
+    part.pipelines.push_back(std::move(pipeline));
+  }
+}
+
 Case random_case(unsigned seed) {
   std::mt19937 random(seed);
   const int stages = pick(random, {1, 2, 3}), data = pick(random, {1, 2, 4}), tensor = pick(random, {1, 2});
@@ -95,12 +135,17 @@ Case random_case(unsigned seed) {
   const std::string schedule = interleaved ? "interleaved" : pick(random, {0, 1, 2}) == 0 ? "gpipe" : random() % 2 ? "1f1b" : "zb_h1";
   made.plan = make_plan({.stages = stages, .data = data, .tensor = tensor, .micro_batches = micro_batches, .chunks = chunks, .context = context, .schedule = schedule},
                         made.cluster, made.workload);
-  if (stages > 1 && data > 1 && chunks == 1 && context == 1 && random() % 3 == 0)
+  bool cut_alike = true;
+  if (data > 1 && context == 1 && schedule != "zb_h1" && random() % 4 == 0)
+    cut_alike = false, split_pipelines(random, made.plan, data);
+  else if (stages > 1 && data > 1 && chunks == 1 && context == 1 && random() % 3 == 0)
     vary_stages(random, made.plan);
-  else if (data > 1 && context == 1 && schedule != "zb_h1" && random() % 3 == 0)
-    shard(made.plan, data, tensor, random() % 2);
+  else if (chunks == 1 && context == 1 && schedule != "zb_h1" && random() % 3 == 0)
+    cut_alike = false, vary_layers(random, made.plan);
+  else if (data > 1 && schedule != "zb_h1" && random() % 3 == 0)
+    shard(made.plan, data, context, tensor, random() % 2);
   if (random() % 2) recompute(made.plan, random);
-  if (schedule != "zb_h1" && random() % 2) offload(made.plan, nodes, random);
+  if (cut_alike && schedule != "zb_h1" && random() % 2) offload(made.plan, nodes, random);
   if (random() % 4 == 0) made.workload.optimizer = "adam";
   made.text = "seed " + std::to_string(seed) + " stages " + std::to_string(stages) + " data " + std::to_string(data) + " tensor " +
               std::to_string(tensor) + " gpus a node " + std::to_string(gpus);

@@ -18,7 +18,9 @@ TEST_CASE("constructs that are not simulated yet are named") {
   named("{layout: [data: 8], zero: 2, pipelines: [{devices: a.0, batch: 32}, {devices: a.1, batch: 32}]}", "`zero: 2` in several pipelines");
   named("{devices: a.0, layout: [shard: 8], batch: 64, zero: 1}", "`shard` axis with `zero` below 3");
   named("{" + one + "zero: 3, order: zb_h1}", "`zero: 3` with weight gradients apart (zb_h1, zb_v, dualpipe, tables)");
-  named("{" + one + "rules: [{layers: 0-3, zero: 1}], zero: 0}", "`zero` that differs inside a stage");
+  named("{devices: a, batch: 64, micro_batches: 4, order: interleaved, layout: [data: 8], stages: [{devices: a.0, chunks: [[embedding, 0-1], [4-5]]}, "
+        "{devices: a.1, chunks: [[2-3], [6-7, head]]}], rules: [{layers: 0-3, zero: 1}], zero: 0}",
+        "layouts or `zero` that differ inside a stage of several chunks or with schedule `dualpipe`");
   named("{" + one + "home: {optimizer: storage}}", "`home` in storage or on other devices");
   named("{" + one + "home: {optimizer: a.1.0}}", "`home` in storage or on other devices");
   named("{" + one + "home: {kv: host}}", "`home` of kv");
@@ -48,9 +50,12 @@ TEST_CASE("constructs that are not simulated yet are named") {
   named("{devices: a.0, layout: [data: [2, 1, 1, 1, 1, 1, 1, 1]]}", "unequal shares of an axis");
   named("{devices: a, pipeline: 2, data: 8, chunks: 2}", "several `chunks` in a stage with schedule gpipe, 1f1b, zb_h1 or dualpipe");
   named(
-      "{pipelines: [{batch: 32, devices: a.0, layout: [data: 8]}, {batch: 32, devices: a.1, layout: [data: 4, tensor: "
-      "2]}]}",
-      "pipelines that cut a layer over tensor axes of different size");
+      "{pipelines: [{batch: 32, devices: a.0, layout: [data: 8], zero: 0}, {batch: 32, devices: a.1, layout: [data: 8], "
+      "zero: 1}]}",
+      "pipelines that shard a layer's states at different levels of `zero`");
+  named("{pipelines: [{batch: 32, devices: a.0, layout: [shard: 8]}, {batch: 32, devices: a.1, layout: [shard: 4, tensor: 2]}]}",
+        "pipelines that cut a layer over tensor axes of different size with `zero: 3`");
+  named("{devices: a.0, layout: [data: 4, context: 2], batch: 64, zero: 3}", "a `context` axis with `zero: 3` but no `shard` axis");
   named("{layout: [data: 8], phases: [{devices: a.0}, {devices: a.1}]}", "several `phases`");
 }
 

@@ -1,0 +1,50 @@
+#include <algorithm>
+
+#include "sim/cost/resharding.hpp"
+#include "sim/lowering/emission.hpp"
+
+namespace trainyard {
+namespace {
+
+TaskId add_exchange(Emission& emission, const CommunicatorClass& group, const ScheduledOperation& op) {
+  const int from = group.first->cells.front();
+  CollectiveShape shape = group.first->shape(group.first->pattern);
+  shape.ring_rate = group.lone_rate;
+  const Bytes size = micro_batch_activations(emission.placement, emission.placement.role_of[from], emission.workload.precision) * group.first->share;
+  const CollectiveCost cost = collective_cost(shape, emission.cluster.transports[index(group.first->transport)], size);
+  Task task;
+  task.label.kind = TaskKind::tensor;
+  task.label.pipeline = emission.placement.role(from).pipeline;
+  task.label.stage = emission.placement.role(from).position;
+  task.label.micro_batch = op.micro_batch;
+  task.label.detail = group.first->pattern == CollectiveKind::all_gather ? "gather activations" : "exchange activations";
+  task.slots = emission.slots(group.devices, DeviceStream::tensor, 0);
+  task.phases.push_back({cost.delay, std::nullopt, {{group.path, cost.bytes}}});
+  return emission.add(std::move(task));
+}
+
+}  // namespace
+
+std::vector<std::pair<TaskId, std::vector<int>>> emit_resharding(Emission& emission, const ScheduledOperation& op,
+                                                                 const std::vector<int>& cell_classes) {
+  std::vector<std::pair<TaskId, std::vector<int>>> exchanges;
+  if (op.kind == 'W') return exchanges;
+  const CommunicatorKind kind = op.kind == 'F' ? CommunicatorKind::reshard_forward : CommunicatorKind::reshard_backward;
+  for (const CommunicatorClass& group : emission.resources.communicators) {
+    if (group.first->kind != kind) continue;
+    const int from_role = emission.placement.role_of[group.first->cells.front()];
+    std::vector<int> senders, receivers;
+    for (const int cell : group.first->cells)
+      (emission.placement.role_of[cell] == from_role ? senders : receivers).push_back(emission.cell_class(cell));
+    if (std::ranges::find_first_of(receivers, cell_classes) == receivers.end()) continue;
+    const TaskId task = add_exchange(emission, group, op);
+    std::ranges::sort(senders);
+    senders.erase(std::ranges::unique(senders).begin(), senders.end());
+    for (const int c : senders)
+      emission.edge((op.kind == 'F' ? emission.cells[c].forward : emission.cells[c].backward)[op.chunk][op.micro_batch].tasks.last, task);
+    exchanges.emplace_back(task, std::move(receivers));
+  }
+  return exchanges;
+}
+
+}  // namespace trainyard
