@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <cstdint>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -11,7 +11,20 @@
 namespace trainyard {
 namespace {
 
-constexpr std::uintmax_t kLargestFile = 32'000'000;  // bytes
+constexpr std::size_t kLargestFile = 32'000'000;  // bytes
+constexpr std::size_t kPiece = 64 * 1024;         // bytes
+
+/// The stream's text to its end or just past the largest file, read piece by piece: a special file does not tell its size.
+std::string read_pieces(std::istream& stream) {
+  std::string text;
+  while (stream && text.size() <= kLargestFile) {
+    const std::size_t before = text.size();
+    text.resize(before + kPiece);
+    stream.read(text.data() + before, kPiece);
+    text.resize(before + static_cast<std::size_t>(stream.gcount()));
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -24,10 +37,8 @@ TextFile read_text_file(const std::string& path) {
   errno = 0;
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return {"", fmt::format("cannot be read: {}", std::strerror(errno))};
-  std::string text(kLargestFile + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  std::string text = read_pieces(stream);
   if (stream.bad()) return {"", fmt::format("cannot be read: {}", std::strerror(errno))};
-  text.resize(static_cast<std::size_t>(stream.gcount()));
   if (text.size() > kLargestFile) return {"", fmt::format("is larger than {} MB", kLargestFile / 1'000'000)};
   return {std::move(text), ""};
 }
