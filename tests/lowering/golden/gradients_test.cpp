@@ -68,6 +68,14 @@ TEST_CASE("picture: zero_1") {
   check_picture("zero_1", run);
 }
 
+TEST_CASE("picture: zero_2") {
+  SmallCase small = reduced_by_layer(2, 20e6, {.data = 2, .micro_batches = 2});
+  small.settings().zero = 2;
+  const RunResult run = small.run();
+  CHECK(near(run.timeline.makespan, 2.0 * 6_ms + 2_ms + 2.0 * 2_ms));
+  check_picture("zero_2", run);
+}
+
 TEST_CASE("picture: zero_3") {
   const RunResult run = sharded(1, 2, 1, 30e6).run();
   CHECK(near(run.report.step_time, 18_ms));

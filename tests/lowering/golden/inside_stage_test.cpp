@@ -99,6 +99,12 @@ TEST_CASE("picture: context_gather") {
   check_picture("context_gather", run);
 }
 
+TEST_CASE("picture: ulysses") {
+  const RunResult run = context(ContextKind::ulysses);
+  CHECK(near(run.report.step_time, 0.6_ms + 0.5_ms + 0.2_ms + 0.2_ms + 1_ms + 0.6_ms));
+  check_picture("ulysses", run);
+}
+
 TEST_CASE("picture: recompute_full") {
   const RunResult run = recompute(RecomputeKind::full);
   CHECK(near(run.report.step_time, 2 * (2_ms + 2_ms + 4_ms)));
