@@ -1,4 +1,5 @@
 #include "topologies/catalogue_reader.hpp"
+#include "topologies/cluster_troubles.hpp"
 #include "topologies/fabric.hpp"
 #include "topologies/node_spec.hpp"
 #include "topologies/topologies.hpp"
@@ -48,7 +49,8 @@ Schema node_schema() {
 
 Schema cluster_schema() {
   return object({required("nodes", list(node_schema(), between(1, 1000), "groups of nodes")),
-                 optional("fabric", fabric_schema(ready_made_names()))},
+                 optional("fabric", fabric_schema(ready_made_names())), optional("slowdown", slowdown_schema()),
+                 optional("failures", failures_schema()), optional("interference", interference_schema(), "none")},
                 "what there is to train on");
 }
 

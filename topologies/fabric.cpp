@@ -149,6 +149,7 @@ void add_fabric(const FabricSpec& spec, Attachments nodes, ClusterBuilder& build
   if (spec.kind == FabricKind::matrix) add_matrix(spec, nodes, builder, diagnostics);
   if (spec.kind == FabricKind::listed) add_listed(spec, builder, diagnostics);
   if (!spec.measured.empty()) apply_measured(spec, builder, diagnostics);
+  if (!spec.changes.empty()) apply_changes(spec, builder.cluster, diagnostics);
   add_common_transport(nodes, builder);
 }
 

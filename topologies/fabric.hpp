@@ -29,6 +29,14 @@ struct MeasuredLink {
   SourcePlace place;
 };
 
+/// A link of the finished cluster whose bandwidth is multiplied by a factor from some time on.
+struct TimedChange {
+  std::string link, back;  ///< names without the number of parallel ones; back: the other direction, or ""
+  Seconds at{};
+  double factor = 1;
+  SourcePlace place;
+};
+
 struct FabricSpec {
   FabricKind kind = FabricKind::none;
   std::string name;      ///< of a ready-made fabric, else ""
@@ -47,6 +55,7 @@ struct FabricSpec {
   std::vector<ListedLink> listed;
   std::vector<std::vector<double>> matrix;  ///< [from node][to node], bytes/s
   std::vector<MeasuredLink> measured;
+  std::vector<TimedChange> changes;
   std::optional<Seconds> latency;  ///< of one link; absent: the transport's
   std::string transport;           ///< "": each node's own
   SourcePlace place;
@@ -95,5 +104,7 @@ void add_regions(const FabricSpec& spec, const Attachments& nodes, ClusterBuilde
 void add_matrix(const FabricSpec& spec, const Attachments& nodes, ClusterBuilder& builder, Diagnostics& diagnostics);
 void add_listed(const FabricSpec& spec, ClusterBuilder& builder, Diagnostics& diagnostics);
 void apply_measured(const FabricSpec& spec, ClusterBuilder& builder, Diagnostics& diagnostics);
+/// Changes from the start change the link, later ones become events of the cluster.
+void apply_changes(const FabricSpec& spec, Cluster& cluster, Diagnostics& diagnostics);
 
 }  // namespace trainyard

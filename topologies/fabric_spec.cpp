@@ -60,6 +60,16 @@ Schema measured_schema() {
                 "rates that differ from the nominal ones");
 }
 
+Schema changes_schema() {
+  const Schema one = object(
+      {optional("link", text("name, as in `explain --dot`: FROM>TO, one direction")),
+       optional("between", list(text("end of the links: a device, a NIC or a switch"), between(2, 2), "instead of link: both directions")),
+       optional("at", quantity(Dimension::seconds, between(0, 1e8), "after the start of the first step that is simulated"), "0 s"),
+       required("factor", number(between(0, 1000), "of its bandwidth from then on; 0: the link is dead"))},
+      "a link whose bandwidth changes");
+  return list(one, between(1, 1000000), "bandwidths that change while steps run, or differ from the start");
+}
+
 /// Reads one section; a ready-made fabric's keys stand where the section has none.
 class FabricReader {
  public:
@@ -70,14 +80,13 @@ class FabricReader {
     const std::size_t before = diagnostics_.all().size();
     spec_.place = section_.place();
     read_import();
-    if (const View changes = section_["changes"])
-      fail(changes, "changes: links whose bandwidth changes over time are not simulated yet");
     if (diagnostics_.all().size() == before && read_kind()) {
       read_sizes();
       read_grid();
       read_regions();
       if (const View links = key("links")) spec_.listed = listed_links(links, transport_or_default(), diagnostics_);
       read_measured();
+      read_changes();
     }
     if (diagnostics_.all().size() > before) return std::nullopt;
     return spec_;
@@ -198,6 +207,23 @@ class FabricReader {
     spec_.matrix = read_rate_matrix(directory_, measured, diagnostics_);
   }
 
+  void read_changes() {
+    const View changes = key("changes");
+    for (std::size_t i = 0; changes && i < changes.size(); ++i) {
+      const View item = changes.at(i), link = item["link"], between = item["between"];
+      if (bool(link) == bool(between)) {
+        fail(item, "a change names a link, or between, the two ends of links both ways");
+        continue;
+      }
+      TimedChange change{link ? link.text() : "", "", item["at"].quantity_or(Seconds(0)), item["factor"].number(), item.place()};
+      if (between) {
+        change.link = between.at(0).text() + ">" + between.at(1).text();
+        change.back = between.at(1).text() + ">" + between.at(0).text();
+      }
+      spec_.changes.push_back(std::move(change));
+    }
+  }
+
   View section_, imported_, base_;
   ConfigValue part_;
   const std::string& directory_;
@@ -240,7 +266,7 @@ Schema fabric_schema(const std::vector<std::string>& ready_made) {
        optional("per_node", boolean("regions: every node has the way's bandwidth for itself; else nodes share it"),
                 "false"),
        optional("links", link_list_schema("GROUP.NODE.nicN or the name of a switch")),
-       optional("measured", measured_schema()), optional("changes", any("reserved: bandwidth that changes over time")),
+       optional("measured", measured_schema()), optional("changes", changes_schema()),
        optional("latency", time_schema("of one link between switches or to a NIC"), "0 s"),
        optional("transport", transport_schema())},
       "what joins the nodes; default: a star");

@@ -62,6 +62,9 @@ Schema gpu_schema() {
        required("multiprocessors", integer(between(1, 10000), "count")), required("peak", peaks_schema()),
        required("memory_bandwidth", bandwidth("of device memory")), optional("nvlink", nvlink),
        required("pcie", text("catalogue key of a transport")),
+       optional("interference", object({required("collective_share", number(between(0, 0.95), "of the multiprocessors, that a collective takes")),
+                                        required("source", text("where the number comes from"))},
+                                       "what collectives and kernels do to each other")),
        required("power", number(above(0, 1e5), "watts of the board")), required("fit", text("name of a fit")),
        optional("extrapolated", boolean("the fit is another generation's"), "false"),
        optional("flash_attention", boolean("such kernels exist for it"), "true"), required("host", host_schema()),
@@ -117,6 +120,10 @@ DeviceType facts(const View& item) {
   type.memory_bandwidth = item["memory_bandwidth"].quantity<BytesPerSecond>();
   type.memory_efficiency = kMemoryEfficiency;
   type.kernel_launch = kKernelLaunch;
+  if (const View interference = item["interference"]) {
+    type.collective_share = interference["collective_share"].number();
+    type.interference_source = interference["source"].text();
+  }
   type.power_watts = item["power"].number();
   type.extrapolated = item["extrapolated"].boolean_or(false);
   return type;

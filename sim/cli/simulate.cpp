@@ -49,7 +49,7 @@ std::vector<Case> cases_of(const std::vector<Selected>& all) {
       for (const StrategyChoice& choice : one.strategies) {
         const bool given = choice.options.kind != ConfigValue::Kind::null;
         cases.push_back({one.scenario.name, variant.name, choice.name, &variant.cluster, &variant.workload,
-                         given ? &choice.options : nullptr, one.scenario.directory, one.scenario.seed});
+                         given ? &choice.options : nullptr, one.scenario.directory, one.scenario.seed, one.scenario.jitter});
       }
   return cases;
 }

@@ -45,7 +45,7 @@ void wait_for_host(const std::vector<TimedPiece>& before, std::vector<TimedPiece
 
 class PieceTimer {
  public:
-  explicit PieceTimer(const CellGroups& groups) : groups_(groups) {}
+  PieceTimer(const CellGroups& groups, double share) : groups_(groups), share_(share) {}
 
   [[nodiscard]] TimedPiece timed(const Piece& piece) const {
     TimedPiece timed{piece.kind, piece.name, piece.kernel.value_or(Kernel{}), std::nullopt, LayerGroup::tensor, {}};
@@ -67,18 +67,35 @@ class PieceTimer {
     timed.group = collective.group;
     timed.collective = collective_cost(shape, group.transport, collective.size);
     timed.collective_alone = timed.collective->alone(group.together_rate);
+    timed.share = share_;
   }
 
   const CellGroups& groups_;
+  double share_;
 };
 
-std::vector<DeviceTypeId> distinct_types(const Cell& cell, const Cluster& cluster) {
-  std::vector<DeviceTypeId> types;
-  for (const DeviceId device : cell.members) {
-    const DeviceTypeId type = cluster.devices[index(device)].type;
-    if (std::ranges::find(types, type) == types.end()) types.push_back(type);
+/// A task on several devices ends when the slowest has ended: the largest share counts.
+double largest_share(const Cell& cell, const Cluster& cluster) {
+  double share = 0;
+  for (const DeviceId device : cell.members) share = std::max(share, cluster.type_of(device).collective_share);
+  return share;
+}
+
+/// A device type and how much slower than it a device is.
+struct Speed {
+  DeviceTypeId type{};
+  double slowdown = 1;
+  friend bool operator==(const Speed&, const Speed&) = default;
+};
+
+std::vector<Speed> distinct_speeds(const Cell& cell, const Cluster& cluster) {
+  std::vector<Speed> speeds;
+  for (const DeviceId id : cell.members) {
+    const Device& device = cluster.devices[index(id)];
+    const Speed speed{device.type, device.slowdown};
+    if (std::ranges::find(speeds, speed) == speeds.end()) speeds.push_back(speed);
   }
-  return types;
+  return speeds;
 }
 
 /// Piece by piece the slowest type. All types have the same pieces, except where only some run attention unfused; then the
@@ -97,11 +114,19 @@ void keep_slower(std::vector<Piece>& slowest, const std::vector<Piece>& other) {
     if (other[i].kernel && other[i].kernel->alone > slowest[i].kernel->alone) slowest[i].kernel = other[i].kernel;
 }
 
-LayerWork slowest_work(const LayerType& layer, const LayerCut& cut, const std::vector<DeviceTypeId>& types, const Cluster& cluster,
+LayerWork work_at(const Speed& speed, const LayerType& layer, const LayerCut& cut, const Cluster& cluster, const Workload& workload) {
+  LayerWork work = layer_work(layer, cut, cluster.device_types[index(speed.type)], workload.precision, workload.software);
+  for (std::vector<Piece>* pieces : {&work.forward, &work.recompute, &work.backward})
+    for (Piece& piece : *pieces)
+      if (piece.kernel) piece.kernel->alone = piece.kernel->alone * speed.slowdown;
+  return work;
+}
+
+LayerWork slowest_work(const LayerType& layer, const LayerCut& cut, const std::vector<Speed>& speeds, const Cluster& cluster,
                        const Workload& workload) {
-  LayerWork work = layer_work(layer, cut, cluster.device_types[index(types.front())], workload.precision, workload.software);
-  for (std::size_t i = 1; i < types.size(); ++i) {
-    const LayerWork other = layer_work(layer, cut, cluster.device_types[index(types[i])], workload.precision, workload.software);
+  LayerWork work = work_at(speeds.front(), layer, cut, cluster, workload);
+  for (std::size_t i = 1; i < speeds.size(); ++i) {
+    const LayerWork other = work_at(speeds[i], layer, cut, cluster, workload);
     keep_slower(work.forward, other.forward);
     keep_slower(work.recompute, other.recompute);
     keep_slower(work.backward, other.backward);
@@ -111,7 +136,10 @@ LayerWork slowest_work(const LayerType& layer, const LayerCut& cut, const std::v
 
 }  // namespace
 
-Seconds TimedPiece::alone() const { return std::max(kernel.alone, collective_alone); }
+Seconds TimedPiece::alone() const {
+  if (!collective || kernel.alone <= Seconds(0)) return std::max(kernel.alone, collective_alone);
+  return std::max(collective_alone, kernel.alone + (collective_alone - collective->delay) * share);
+}
 
 Bytes transfer_bytes(const StageRole& role, const Module& module, const Workload& workload, int senders, int receivers) {
   const bool sliced = role.cut.tensor > 1 && (role.cut.sequence_parallel || workload.software.pipeline_scatter_gather);
@@ -128,8 +156,8 @@ Kernel relayout_kernel(const Cell& cell, const Cluster& cluster, double paramete
 
 StageWork stage_work(const Cell& cell, const StageRole& role, const Module& module, const Cluster& cluster, const Workload& workload,
                      const CellGroups& groups) {
-  const std::vector<DeviceTypeId> types = distinct_types(cell, cluster);
-  const PieceTimer timer(groups);
+  const std::vector<Speed> speeds = distinct_speeds(cell, cluster);
+  const PieceTimer timer(groups, largest_share(cell, cluster));
   std::map<std::pair<LayerTypeId, RecomputeKind>, LayerPieces> known;
   std::map<std::pair<LayerTypeId, RecomputeKind>, Flops> recomputed;
   StageWork work;
@@ -137,7 +165,7 @@ StageWork stage_work(const Cell& cell, const StageRole& role, const Module& modu
     const LayerCut cut = role.cut_of(i);
     const std::pair kind(module.layers[index(role.layers[i])].type, cut.recompute);
     if (!known.contains(kind)) {
-      const LayerWork layer = slowest_work(module.types[index(kind.first)], cut, types, cluster, workload);
+      const LayerWork layer = slowest_work(module.types[index(kind.first)], cut, speeds, cluster, workload);
       LayerPieces& pieces = known[kind];
       for (const Piece& piece : layer.forward) pieces.forward.push_back(timer.timed(piece));
       for (const Piece& piece : layer.recompute) pieces.recompute.push_back(timer.timed(piece));

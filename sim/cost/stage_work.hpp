@@ -19,7 +19,8 @@ struct TimedPiece {
   std::optional<CollectiveCost> collective;
   LayerGroup group = LayerGroup::tensor;   ///< of the collective
   Seconds collective_alone{};              ///< with only its own class beside it
-  [[nodiscard]] Seconds alone() const;     ///< the longer of the two
+  double share = 0;                        ///< of the device's compute that the collective takes while it moves bytes
+  [[nodiscard]] Seconds alone() const;     ///< the longer of the two: max(collective, kernel + share · time of its bytes)
 };
 
 struct LayerPieces {
@@ -45,7 +46,7 @@ struct CellGroups {
   RingGroup tensor, context;
 };
 
-/// Members of different types: each kernel takes as long as the slowest member needs, since the group advances in lock step.
+/// Members of different types or slowdowns: each kernel takes as long as the slowest member needs, since the group advances in lock step.
 [[nodiscard]] StageWork stage_work(const Cell& cell, const StageRole& role, const Module& module, const Cluster& cluster,
                                    const Workload& workload, const CellGroups& groups);
 

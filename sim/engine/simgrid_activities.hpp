@@ -17,21 +17,31 @@ class ActivityPool {
     int task = -1;
     bool live = false;       ///< its completion is awaited
     bool endless = false;    ///< ends by cancellation only
+    int processor = -1;      ///< of a kernel that may slow flows
   };
 
   explicit ActivityPool(std::size_t tasks) : first_of_task_(tasks, nullptr) {}
 
   /// Takes charge of an activity that is not started.
   template <class Activity>
-  void add(const boost::intrusive_ptr<Activity>& activity, int task, bool endless) {
+  Entry& add(const boost::intrusive_ptr<Activity>& activity, int task, bool endless) {
     Entry* entry = take();
     entry->activity = activity;
     entry->task = task;
     entry->live = true;
     entry->endless = endless;
+    entry->processor = -1;
     entry->next_of_task = first_of_task_[static_cast<std::size_t>(task)];
     first_of_task_[static_cast<std::size_t>(task)] = entry;
     activity->set_data(entry);
+    return *entry;
+  }
+
+  /// Of a task's activities whose completion is awaited.
+  template <class Visit>
+  void for_each_live(int task, Visit visit) const {
+    for (const Entry* entry = first_of_task_[static_cast<std::size_t>(task)]; entry != nullptr; entry = entry->next_of_task)
+      if (entry->live) visit(*entry);
   }
 
   /// The task awaits none of its activities any longer; those in flight are to be cancelled.

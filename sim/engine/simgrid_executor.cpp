@@ -13,7 +13,7 @@ namespace {
 
 bool is_sound(const ProcessorLost& loss, const TaskGraph& graph) { return index(loss.processor) < graph.processors.size(); }
 bool is_sound(const CapacityChanged& change, const TaskGraph& graph) {
-  return index(change.channel) < graph.channels.size() && is_finite(change.capacity) && change.capacity.value > 0;
+  return index(change.channel) < graph.channels.size() && is_finite(change.capacity) && change.capacity.value >= 0;
 }
 
 void require_sound(const EventTrace& events, const TaskGraph& graph) {

@@ -19,6 +19,8 @@ constexpr double kWeight = 1.0;
 /// SimGrid never starts a flow of no latency beside others.
 constexpr double kLeastLatency = 1e-15;
 constexpr double kUnlimited = 1e18;
+/// Bytes per second of a dead link: far from one byte in any run.
+constexpr double kDead = 1e-15;
 /// Routes of a Full zone are a square table: small zones keep it small.
 constexpr std::size_t kPathsPerZone = 50;
 
@@ -42,7 +44,7 @@ int* quiet_arguments() {
 
 }  // namespace
 
-SimGridPlatform::SimGridPlatform(const TaskGraph& graph, const EventTrace& events)
+SimGridPlatform::SimGridPlatform(const TaskGraph& graph, const EventTrace& events, const std::vector<char>& slowed)
     : graph_(graph), engine_(quiet_arguments(), arguments), paths_(graph.paths.size()) {
   configure();
   sg::NetZone* root = sg::create_star_zone("root");
@@ -52,7 +54,7 @@ SimGridPlatform::SimGridPlatform(const TaskGraph& graph, const EventTrace& event
   for (std::size_t i = 0; i < graph.channels.size(); ++i)
     links_.push_back(root->create_link("channel" + std::to_string(i), graph.channels[i].capacity.value)->set_latency(0));
   find_highest(events);
-  build_paths(root);
+  build_paths(root, slowed);
   root->get_network_model()->set_lat_factor_cb(
       [this](double, const sg::Host*, const sg::Host*, const std::vector<sg::Link*>&,
              const std::unordered_set<sg::NetZone*>&) { return latency_of_next_flow_ / kWeight; });
@@ -74,6 +76,8 @@ void SimGridPlatform::find_highest(const EventTrace& events) {
 /// SimGrid bounds a flow for all its life by the least capacity on its route when it starts. So that it gains from capacities
 /// that rise later, it is shown the highest while it starts.
 void SimGridPlatform::show_highest(PathId path, bool highest) {
+  const Ends& ends = paths_[index(path)];
+  if (ends.factor < 1) ends.own->set_bandwidth(graph_.paths[index(path)].limit.value * (highest ? 1 : ends.factor));
   if (highest_.empty()) return;
   for (const auto& [channel, multiplicity] : graph_.paths[index(path)].channels) {
     const std::size_t i = index(channel);
@@ -82,15 +86,22 @@ void SimGridPlatform::show_highest(PathId path, bool highest) {
 }
 
 void SimGridPlatform::set_capacity(ChannelId channel, BytesPerSecond capacity) {
-  capacity_[index(channel)] = capacity.value;
-  links_[index(channel)]->set_bandwidth(capacity.value);
+  capacity_[index(channel)] = std::max(capacity.value, kDead);
+  links_[index(channel)]->set_bandwidth(capacity_[index(channel)]);
 }
 
-void SimGridPlatform::build_paths(sg::NetZone* root) {
+void SimGridPlatform::set_limit_factor(PathId path, double factor) {
+  Ends& ends = paths_[index(path)];
+  if (ends.factor == factor) return;
+  ends.factor = factor;
+  ends.own->set_bandwidth(graph_.paths[index(path)].limit.value * factor);
+}
+
+void SimGridPlatform::build_paths(sg::NetZone* root, const std::vector<char>& slowed) {
   sg::NetZone* zone = nullptr;
   std::size_t in_zone = 0;
   for (std::size_t i = 0; i < paths_.size(); ++i) {
-    if (graph_.paths[i].channels.empty()) continue;
+    if (graph_.paths[i].channels.empty() && !slowed[i]) continue;
     if (in_zone++ % kPathsPerZone == 0) {
       if (zone != nullptr) zone->seal();
       zone = sg::create_full_zone("paths" + std::to_string(i))->set_parent(root);
@@ -107,6 +118,7 @@ void SimGridPlatform::build_path(sg::NetZone* zone, std::size_t path) {
   ends.to = zone->create_host("to" + number, kHostSpeed);
   const double limit = graph_.paths[path].limit.value;
   sg::Link* own = zone->create_link("own" + number, limit > 0 ? limit : kUnlimited)->set_latency(kWeight);
+  ends.own = own;
   if (limit > 0) own->set_sharing_policy(sg::Link::SharingPolicy::FATPIPE);  // bounds each flow by itself (Comm::set_rate is ignored here)
   std::vector<sg::LinkInRoute> route{sg::LinkInRoute(own)};
   for (const auto& [channel, multiplicity] : graph_.paths[path].channels)

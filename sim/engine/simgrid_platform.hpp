@@ -14,12 +14,18 @@ namespace trainyard {
 /// a path with channels is a pair of dummy hosts with one route between them.
 class SimGridPlatform {
  public:
-  SimGridPlatform(const TaskGraph& graph, const EventTrace& events);
+  /// `slowed`: [path] whether its limit changes while the graph runs.
+  SimGridPlatform(const TaskGraph& graph, const EventTrace& events, const std::vector<char>& slowed);
   SimGridPlatform(const SimGridPlatform&) = delete;
 
   [[nodiscard]] simgrid::s4u::Engine& engine() { return engine_; }
   [[nodiscard]] simgrid::s4u::Host* host(ProcessorId processor) const { return hosts_[index(processor)]; }
+  /// No capacity leaves next to nothing: SimGrid would give a flow over such a link all that its other links have.
   void set_capacity(ChannelId channel, BytesPerSecond capacity);
+  /// Multiplies the path's own limit; only for paths given to the constructor as `slowed`.
+  void set_limit_factor(PathId path, double factor);
+  /// Whether flows of this path are SimGrid's; others just last their time.
+  [[nodiscard]] bool has_route(PathId path) const { return paths_[index(path)].from != nullptr; }
   /// An idle host for work of no amount.
   [[nodiscard]] simgrid::s4u::Host* spare_host() const { return spare_host_; }
 
@@ -32,11 +38,13 @@ class SimGridPlatform {
   struct Ends {
     simgrid::s4u::Host* from = nullptr;
     simgrid::s4u::Host* to = nullptr;
+    simgrid::s4u::Link* own = nullptr;
+    double factor = 1;                       ///< of the limit now
   };
 
   void find_highest(const EventTrace& events);
   void show_highest(PathId path, bool highest);
-  void build_paths(simgrid::s4u::NetZone* root);
+  void build_paths(simgrid::s4u::NetZone* root, const std::vector<char>& slowed);
   void build_path(simgrid::s4u::NetZone* zone, std::size_t path);
 
   const TaskGraph& graph_;

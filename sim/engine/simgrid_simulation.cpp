@@ -13,6 +13,8 @@ namespace {
 namespace sg = simgrid::s4u;
 
 constexpr Seconds kNever{std::numeric_limits<double>::quiet_NaN()};
+/// A flow over a dead link would end at some 1e20 s; nothing else is simulated for so long.
+constexpr double kEndOfTime = 1e12;
 
 }  // namespace
 
@@ -20,7 +22,8 @@ SimGridSimulation::SimGridSimulation(const TaskGraph& graph, int steps, const Ev
     : graph_(graph),
       events_(events),
       controller_(controller),
-      platform_(graph, events),
+      interference_(graph),
+      platform_(graph, events, interference_.slowed_paths()),
       activities_(graph.tasks.size() * static_cast<std::size_t>(steps)),
       queue_(graph, steps),
       has_kernels_(graph.processors.size(), 0),
@@ -30,6 +33,10 @@ SimGridSimulation::SimGridSimulation(const TaskGraph& graph, int steps, const Ev
       batch_(queue_.ties_matter() || !events.empty()) {
   timeline_.start.assign(queue_.tasks(), kNever);
   timeline_.end.assign(queue_.tasks(), kNever);
+  for (const Event& event : events) {
+    const auto* change = std::get_if<CapacityChanged>(&event.what);
+    if (change != nullptr && change->capacity.value == 0) dead_since_.assign(graph.channels.size(), kNever.value);
+  }
   find_demands();
   find_shared_processors();
 }
@@ -38,11 +45,13 @@ Timeline SimGridSimulation::run() {
   sg::Activity::on_completion_cb([this](const sg::Activity& activity) { guarded([&] { completed(activity); }); });
   set_timers();
   guarded([&] { drain(); });
-  platform_.engine().run();
+  dead_since_.empty() ? platform_.engine().run() : platform_.engine().run_until(kEndOfTime);
   if (failure_) std::rethrow_exception(failure_);
   if (!timeline_.stopped_early && !queue_.all_done()) {
+    find_stalls();
     const std::string why = queue_.stuck();
     require(why.empty(), why);
+    timeline_.halt = queue_.halt();
   }
   for (std::size_t i = 0; i < queue_.tasks(); ++i) timeline_.status.push_back(queue_.status(static_cast<int>(i)));
   return std::move(timeline_);
@@ -66,6 +75,7 @@ void SimGridSimulation::completed(const sg::Activity& activity) {
   if (!entry->live) return;
   require(activity.get_state() == sg::Activity::State::FINISHED, "an activity failed that was not given up");
   entry->live = false;
+  slow_flows(*entry, false);
   activities_.free_retired(now());
   part_ended(entry->task);
 }

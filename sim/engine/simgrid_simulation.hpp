@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/engine/interference_map.hpp"
 #include "sim/engine/simgrid_activities.hpp"
 #include "sim/engine/simgrid_platform.hpp"
 #include "sim/engine/task_queue.hpp"
@@ -54,6 +55,7 @@ class SimGridSimulation {
   void start_kernel(int task, Seconds alone);
   void start_flow(int task, const Flow& flow, Seconds delay);
   void start_exec(int task, const Demand& demand, Seconds alone, bool endless);
+  void slow_flows(const ActivityPool::Entry& kernel, bool begins);
   void take_shares(int task);
   [[nodiscard]] bool takes_shares(int task) const;
   void wait(int task, Seconds time);
@@ -67,8 +69,8 @@ class SimGridSimulation {
   void apply(const CapacityChanged& change);
   void lose(int task);
   void stop();
+  void find_stalls();
   void clean_up();
-
 
   [[nodiscard]] static double now() { return simgrid::s4u::Engine::get_clock(); }
   [[nodiscard]] bool runs(int task) const {
@@ -80,6 +82,7 @@ class SimGridSimulation {
   const TaskGraph& graph_;
   const EventTrace& events_;
   Controller& controller_;
+  InterferenceMap interference_;
   SimGridPlatform platform_;
   ActivityPool activities_;
   TaskQueue queue_;
@@ -93,6 +96,7 @@ class SimGridSimulation {
   std::vector<int> open_parts_;              ///< [task] kernels, flows and delays of that phase in flight
   std::vector<int> ended_, started_;         ///< of this instant
   std::vector<ProcessorId> to_turn_off_;
+  std::vector<double> dead_since_;           ///< [channel]; NaN: it has capacity
   std::size_t next_event_ = 0;
   bool batch_ = false;                       ///< collect all ends of an instant before anything starts
   bool woken_ = false, in_timer_ = false, draining_ = false, cleaning_ = false;

@@ -1,6 +1,7 @@
 // The phases of a task as SimGrid activities, and what events do to them.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "sim/engine/simgrid_simulation.hpp"
 
@@ -35,9 +36,10 @@ void SimGridSimulation::find_demands() {
 }
 
 /// A processor whose computing tasks all hold one and the same stream, with all of its compute, runs one at a time: each then
-/// lasts just as long as it takes alone, and needs no activity that SimGrid shares out.
+/// lasts just as long as it takes alone, and needs no activity that SimGrid shares out, unless it slows flows.
 void SimGridSimulation::find_shared_processors() {
   if (!events_.empty()) return shared_.assign(shared_.size(), 1);
+  for (std::size_t p = 0; p < shared_.size(); ++p) shared_[p] = graph_.processors[p].interference.empty() ? 0 : 1;
   std::vector<int> stream_of(shared_.size(), -1);
   for (const Task& task : graph_.tasks)
     for (const Slot& slot : task.slots) {
@@ -90,16 +92,29 @@ void SimGridSimulation::start_kernel(int task, Seconds alone) {
 
 void SimGridSimulation::start_exec(int task, const Demand& demand, Seconds alone, bool endless) {
   const sg::ExecPtr exec = platform_.kernel(demand.processor, alone, demand.share);
-  activities_.add(exec, task, endless);
+  ActivityPool::Entry& entry = activities_.add(exec, task, endless);
+  if (!endless && interference_.slows(demand.processor, phase_of(task).kernel->kind)) {
+    entry.processor = static_cast<int>(demand.processor);
+    slow_flows(entry, true);
+  }
   if (!endless) ++open_parts_[static_cast<std::size_t>(task)];
   exec->vetoable_start();
+}
+
+/// A kernel that begins or ends may change what is left to the flows beside it.
+void SimGridSimulation::slow_flows(const ActivityPool::Entry& kernel, bool begins) {
+  if (kernel.processor < 0) return;
+  const ProcessorId processor{kernel.processor};
+  interference_.count(processor, phase_of(kernel.task).kernel->kind, begins);
+  for (const int path : interference_.paths_of(processor))
+    platform_.set_limit_factor(PathId{path}, interference_.factor(PathId{path}));
 }
 
 void SimGridSimulation::start_flow(int task, const Flow& flow, Seconds delay) {
   const Path& path = graph_.paths[index(flow.path)];
   const auto bytes = static_cast<std::uint64_t>(std::llround(flow.bytes.value));
   const Seconds latency = delay + path.latency;
-  if (bytes == 0 || path.channels.empty()) {
+  if (bytes == 0 || !platform_.has_route(flow.path)) {
     const bool limited = bytes > 0 && path.limit.value > 0;
     return wait(task, limited ? latency + Bytes(static_cast<double>(bytes)) / path.limit : latency);
   }
@@ -157,7 +172,7 @@ void SimGridSimulation::apply_events() {
 }
 
 void SimGridSimulation::apply(const ProcessorLost& loss) {
-  for (int task : queue_.lose_processor(loss.processor)) lose(task);
+  for (int task : queue_.lose_processor(loss.processor, now())) lose(task);
   to_turn_off_.push_back(loss.processor);
   if (!cleaning_) at(now(), [this] { clean_up(); });
   cleaning_ = true;
@@ -165,10 +180,17 @@ void SimGridSimulation::apply(const ProcessorLost& loss) {
 
 void SimGridSimulation::apply(const CapacityChanged& change) {
   platform_.set_capacity(change.channel, change.capacity);
+  if (dead_since_.empty()) return;
+  double& since = dead_since_[index(change.channel)];
+  if (change.capacity.value > 0)
+    since = std::numeric_limits<double>::quiet_NaN();
+  else if (std::isnan(since))
+    since = now();
 }
 
 void SimGridSimulation::lose(int task) {
   queue_.lose(task);
+  activities_.for_each_live(task, [this](const ActivityPool::Entry& entry) { slow_flows(entry, false); });
   let_go(task);
 }
 
@@ -176,6 +198,19 @@ void SimGridSimulation::stop() {
   for (std::size_t i = 0; i < queue_.tasks(); ++i)
     if (timeline_.start[i].value >= 0 && runs(static_cast<int>(i))) lose(static_cast<int>(i));
   timeline_.stopped_early = true;
+}
+
+/// At the end of all time: tasks whose flows wait for a dead link.
+void SimGridSimulation::find_stalls() {
+  if (dead_since_.empty()) return;
+  for (std::size_t i = 0; i < queue_.tasks(); ++i) {
+    const int task = static_cast<int>(i);
+    if (!(timeline_.start[i].value >= 0) || queue_.status(task) != TaskStatus::never_started) continue;
+    for (const Flow& flow : phase_of(task).flows)
+      for (const auto& [channel, multiplicity] : graph_.paths[index(flow.path)].channels)
+        if (!std::isnan(dead_since_[index(channel)]) && queue_.status(task) != TaskStatus::lost)
+          queue_.stall(task, channel, dead_since_[index(channel)]);
+  }
 }
 
 void SimGridSimulation::clean_up() {

@@ -1,6 +1,8 @@
 #include "sim/engine/task_queue.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "sim/units/error.hpp"
 
@@ -44,6 +46,7 @@ TaskQueue::TaskQueue(const TaskGraph& graph, int steps)
       status_(blockers_.size(), TaskStatus::never_started),
       started_(blockers_.size(), 0),
       dead_(blockers_.size(), 0),
+      lost_since_(graph.processors.size(), std::numeric_limits<double>::quiet_NaN()),
       streams_(graph.streams.size()) {
   for (std::size_t s = 0; s < streams_.size(); ++s) {
     streams_[s].program_order = graph.streams[s].discipline == Discipline::program_order;
@@ -152,7 +155,8 @@ void TaskQueue::take_startable(std::vector<int>& started) {
   }
 }
 
-std::vector<int> TaskQueue::lose_processor(ProcessorId processor) {
+std::vector<int> TaskQueue::lose_processor(ProcessorId processor, double now) {
+  if (std::isnan(lost_since_[index(processor)])) lost_since_[index(processor)] = now;
   std::vector<int> running;
   for (std::size_t i = 0; i < tasks(); ++i) {
     const std::vector<Slot>& slots = graph_.tasks[in_step(static_cast<int>(i))].slots;
@@ -168,6 +172,11 @@ std::vector<int> TaskQueue::lose_processor(ProcessorId processor) {
     }
   }
   return running;
+}
+
+void TaskQueue::stall(int task, ChannelId channel, double since) {
+  lose(task);
+  stalls_.push_back({task, channel, since});
 }
 
 }  // namespace trainyard

@@ -43,7 +43,9 @@ class TaskQueue {
   /// The task will never end: its streams stay taken, its successors wait for ever.
   void lose(int task) { status_[static_cast<std::size_t>(task)] = TaskStatus::lost; }
   /// Tasks with a slot on this processor never start from now on. Returns those that run.
-  std::vector<int> lose_processor(ProcessorId processor);
+  std::vector<int> lose_processor(ProcessorId processor, double now);
+  /// The same as lose() for a task that waits for a channel that has had no capacity since then.
+  void stall(int task, ChannelId channel, double since);
 
   /// Marks as started, and returns in `started`, all tasks that can start now.
   void take_startable(std::vector<int>& started);
@@ -51,8 +53,10 @@ class TaskQueue {
   [[nodiscard]] TaskStatus status(int task) const { return status_[static_cast<std::size_t>(task)]; }
   [[nodiscard]] std::size_t tasks() const { return status_.size(); }
   [[nodiscard]] bool all_done() const { return ended_ == tasks(); }
-  /// "" if every task is done or cannot start because of a lost processor; else who waits for whom, with a cycle.
+  /// "" if every task is done or cannot go on because of a loss or a stall; else who waits for whom, with a cycle.
   [[nodiscard]] std::string stuck() const;
+  /// "" if every task is done; else, of tasks that cannot go on because of a loss or a stall: who waits for whom, on what.
+  [[nodiscard]] std::string halt() const;
 
  private:
   struct Offer {
@@ -90,6 +94,16 @@ class TaskQueue {
   [[nodiscard]] std::vector<char> explained_by_loss() const;
   [[nodiscard]] std::string describe_wait(int from) const;
   [[nodiscard]] std::string describe_task(int task) const;
+  [[nodiscard]] std::string with_members(int task) const;
+  [[nodiscard]] int first_blocked() const;
+  [[nodiscard]] std::string reason(int task) const;
+  [[nodiscard]] std::string waiters(int task) const;
+
+  struct Stall {
+    int task = 0;
+    ChannelId channel{};
+    double since = 0;
+  };
 
   const TaskGraph& graph_;
   Rows slots_;                     ///< [task of a step] streams
@@ -99,6 +113,8 @@ class TaskQueue {
   std::vector<Offer> offers_;      ///< [task] its place in queues
   std::vector<TaskStatus> status_;
   std::vector<char> started_, dead_;
+  std::vector<double> lost_since_;           ///< [processor]; NaN: it is there
+  std::vector<Stall> stalls_;
   std::vector<StreamState> streams_;
   std::priority_queue<Offer> candidates_;
   std::size_t ended_ = 0;

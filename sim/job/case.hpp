@@ -10,6 +10,7 @@
 #include "sim/engine/workers.hpp"
 #include "sim/model/case_result.hpp"
 #include "sim/model/cluster.hpp"
+#include "sim/model/jitter.hpp"
 #include "sim/model/workload.hpp"
 
 namespace trainyard {
@@ -21,6 +22,7 @@ struct Case {
   const ConfigValue* options = nullptr;  ///< of the strategy; null: none given
   std::string directory;                 ///< of the scenario file
   std::uint64_t seed = 1;
+  Jitter jitter{};                       ///< of every step that is simulated, the planner's too
 };
 
 struct CaseOptions {

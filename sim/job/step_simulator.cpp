@@ -7,6 +7,7 @@
 #include "sim/lowering/step_report.hpp"
 #include "sim/model/step_times.hpp"
 #include "sim/units/error.hpp"
+#include "sim/units/text.hpp"
 
 namespace trainyard {
 namespace {
@@ -19,6 +20,32 @@ constexpr int kLeastSteps = 4;
 
 int most_steps(const TaskGraph& step) {
   return int(std::clamp(kMostTasks / std::max<std::size_t>(1, step.tasks.size()), std::size_t(kLeastSteps), std::size_t(kMostSteps)));
+}
+
+/// A period that comes after everything that happens to the cluster.
+std::optional<int> settled_period(const StepTimes& times, const EventTrace& events) {
+  const std::optional<int> period = period_of(times.start);
+  if (!period || events.empty()) return period;
+  const std::size_t n = times.start.size(), compared = std::size_t(2 * *period);
+  return compared < n && events.back().at <= times.start[n - 1 - compared] ? period : std::nullopt;
+}
+
+/// What changed in the simulated steps; those before the last one that is reported.
+void note_changes(const StepTimes& times, const EventTrace& events, StepReport& report) {
+  if (events.empty()) return;
+  std::vector<std::string> steps;
+  for (std::size_t i = 0; i + 1 < times.start.size() && times.start[i] <= events.back().at; ++i)
+    steps.push_back(to_text(times.start[i + 1] - times.start[i]));
+  report.extrapolated.push_back(fmt::format("the cluster changes until {}; steps before and while it does took {}; the step shown is the one after",
+                                            to_text(events.back().at), fmt::join(steps, ", ")));
+}
+
+/// "" or why the simulated steps say nothing about the events.
+std::string ends_badly(const Timeline& timeline, const StepTimes& times, const EventTrace& events) {
+  if (!timeline.halt.empty()) return timeline.halt;
+  if (events.empty() || events.back().at <= times.start.back()) return "";
+  return fmt::format("the change at {} comes after the {} steps that are simulated, the last of which starts at {}",
+                     to_text(events.back().at), times.start.size(), to_text(times.start.back()));
 }
 
 std::string joined(const std::vector<std::string>& lines) { return fmt::format("{}", fmt::join(lines, "; ")); }
@@ -54,7 +81,8 @@ std::vector<SimulatedStep> StepSimulator::run(std::span<const Plan> plans, bool 
     lowered.push_back(lower(plans[i], workload_, cluster_, router_, options_));
     TaskGraph graph = lowered.back().graph;
     const int most = most_steps(graph);
-    requests.push_back({std::move(graph), {}, false, most, true});
+    const EventTrace& events = lowered.back().events;
+    requests.push_back({std::move(graph), events, false, most, events.empty()});  // what happens late must happen, too
     who.push_back(i);
   }
   const std::vector<SimulationResult> results = nursery_.run(requests, jobs_);
@@ -66,26 +94,33 @@ std::vector<SimulatedStep> StepSimulator::run(std::span<const Plan> plans, bool 
     }
     const Timeline& timeline = std::get<Timeline>(results[r]);
     step.outcome = report(lowered[r], timeline);
-    if (keep_trace) step.trace = trace(lowered[r].graph, timeline);
+    if (keep_trace) step.trace = trace(lowered[r], timeline);
   }
   return steps;
 }
 
 /// Of the period that was found; else of the mean, which the report says.
-StepReport StepSimulator::report(const Lowered& lowered, const Timeline& timeline) const {
+SimulationOutcome StepSimulator::report(const Lowered& lowered, const Timeline& timeline) const {
   const StepTimes times = step_times(lowered.graph, timeline);
-  const std::optional<int> period = period_of(times.start);
-  if (timeline.stopped_early || period) return report_step(lowered, timeline, times.last(period.value_or(1)), workload_, cluster_);
+  if (const std::string why = ends_badly(timeline, times, lowered.events); !why.empty()) return SimulationError{why};
+  const std::optional<int> period = settled_period(times, lowered.events);
+  if (timeline.stopped_early || period) {
+    StepReport report = report_step(lowered, timeline, times.last(period.value_or(1)), workload_, cluster_);
+    note_changes(times, lowered.events, report);
+    return report;
+  }
   const int steps = int(times.start.size()), mean_over = std::min(kMeanOverSteps, steps - 1);
   StepReport report = report_step(lowered, timeline, times.last(mean_over), workload_, cluster_);
+  note_changes(times, lowered.events, report);
   report.extrapolated.push_back(fmt::format("the step does not repeat within {} steps: mean of the last {}", steps, mean_over));
   return report;
 }
 
 /// The steps that were looked at, each to its end.
-std::optional<StepTrace> StepSimulator::trace(const TaskGraph& step, const Timeline& timeline) const {
+std::optional<StepTrace> StepSimulator::trace(const Lowered& lowered, const Timeline& timeline) const {
+  const TaskGraph& step = lowered.graph;
   const int steps = int(timeline.start.size() / step.tasks.size()) - (timeline.stopped_early ? 1 : 0);
-  SimulationResult whole = std::move(nursery_.run({{step, {}, false, steps, false}}, 1).front());
+  SimulationResult whole = std::move(nursery_.run({{step, lowered.events, false, steps, false}}, 1).front());
   if (std::holds_alternative<WorkerFailure>(whole)) return std::nullopt;
   return StepTrace{unroll(step, steps), std::move(std::get<Timeline>(whole))};
 }

@@ -30,8 +30,8 @@ class StepSimulator final : public Simulator {
 
  private:
   [[nodiscard]] std::vector<SimulatedStep> run(std::span<const Plan> plans, bool keep_trace);
-  [[nodiscard]] StepReport report(const Lowered& lowered, const Timeline& timeline) const;
-  [[nodiscard]] std::optional<StepTrace> trace(const TaskGraph& step, const Timeline& timeline) const;
+  [[nodiscard]] SimulationOutcome report(const Lowered& lowered, const Timeline& timeline) const;
+  [[nodiscard]] std::optional<StepTrace> trace(const Lowered& lowered, const Timeline& timeline) const;
 
   const Cluster& cluster_;
   const Workload& workload_;

@@ -126,7 +126,7 @@ std::vector<TaskId> ChainWriter::add_collectives(const TimedPiece& piece) {
     task.label = label_;
     task.label.kind = traffic_kind(piece);
     task.label.detail = piece.name;
-    task.slots = emission_.slots(group.devices, tensor ? DeviceStream::tensor : DeviceStream::context, 0);
+    task.slots = emission_.collective_slots(group.devices, tensor ? DeviceStream::tensor : DeviceStream::context);
     task.phases.push_back({piece.collective->delay, std::nullopt, {{group.path, piece.collective->bytes}}});
     tasks.push_back(emission_.add(std::move(task)));
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/lowering/buckets.hpp"
+#include "sim/lowering/jitter_draws.hpp"
 #include "sim/lowering/lower.hpp"
 #include "sim/lowering/resources.hpp"
 #include "sim/cost/stage_work.hpp"
@@ -53,15 +54,22 @@ struct Emission {
   const Resources& resources;
   const std::vector<Bucket>& buckets;
   const LoweringOptions& options;
+  const JitterDraws& jitter;
   bool overlap_pipeline;                           ///< stages compute while their messages travel
   Lowered& lowered;
   std::vector<CellTasks> cells;                    ///< [cell class]
+  std::map<const Communicator*, int> exchanges;    ///< written so far
 
   TaskId add(Task task);
   void edge(TaskId from, TaskId to, int distance = 0);
+  /// The next exchange over a communicator, with its jitter.
+  [[nodiscard]] CollectiveCost next_exchange(const CommunicatorClass& group, const CollectiveCost& cost);
   [[nodiscard]] int cell_class(int cell) const { return symmetry.cells.class_of[cell]; }
   /// Slots on one stream of these device classes.
   [[nodiscard]] std::vector<Slot> slots(const std::vector<int>& device_classes, DeviceStream stream, double share, int lane = 0) const;
+  /// The same for a collective, with the share of compute that it takes on each.
+  [[nodiscard]] std::vector<Slot> collective_slots(const std::vector<int>& device_classes, DeviceStream stream) const;
+  [[nodiscard]] const DeviceType& type_of(int device_class) const { return cluster.type_of(lowered.devices[device_class].first); }
 };
 
 /// Forward, backward and optimizer tasks of every cell class, with the memory they take.

@@ -207,7 +207,7 @@ class CellWriter final : public OperationWriter {
       if (segment.from == spans_[op.chunk].from && receives(op)) pieces = work_.receive;
       if (role_.zero >= 1 && op.first_use) append(pieces, relayouts(segment, emission_.workload.precision));
       for (std::size_t i = segment.from; i < segment.to; ++i) append(pieces, work_.layers[i].forward);
-      const TaskSpan span = write_chain(pieces, label(TaskKind::forward, op), whole);
+      const TaskSpan span = write_chain(drawn(pieces, op), label(TaskKind::forward, op), whole);
       layer_spans_[segment.from - spans_[op.chunk].from] = span;
       if (role_.leaves_device()) hold_forward(segment.from, span);
       if (by_bucket && segment.run >= 0) tasks_.first_forward[{segment.run, role_.layers[segment.from]}] = span;
@@ -230,7 +230,7 @@ class CellWriter final : public OperationWriter {
       const bool ends_segment = !visit.rebuilds && spans_[op.chunk].from + visit.position == segment->from;
       if (!ends_segment && !(visit.rebuilds && by_layer())) continue;
       if (!visit.rebuilds && !op.split && exchanges_gradients(op)) append(pieces, relayouts(*segment, software().gradient_reduce_type));
-      const TaskSpan span = write_chain(pieces, label(visit.rebuilds ? TaskKind::recompute : TaskKind::backward, op), whole);
+      const TaskSpan span = write_chain(drawn(pieces, op), label(visit.rebuilds ? TaskKind::recompute : TaskKind::backward, op), whole);
       pieces.clear();
       (visit.rebuilds ? rebuilt_spans_ : layer_spans_)[visit.position] = span;
       if (role_.leaves_device()) hold_backward(spans_[op.chunk].from + visit.position, visit, span);
@@ -251,11 +251,15 @@ class CellWriter final : public OperationWriter {
       std::vector<TimedPiece> pieces;
       for (std::size_t i = segment->to; i-- > segment->from;) append(pieces, weight_gradients(work_.layers[i].backward));
       if (exchanges_gradients(op)) append(pieces, relayouts(*segment, software().gradient_reduce_type));
-      const TaskSpan span = write_chain(pieces, label(TaskKind::weight_gradient, op), whole);
+      const TaskSpan span = write_chain(drawn(pieces, op), label(TaskKind::weight_gradient, op), whole);
       if (by_bucket && segment->run >= 0) tasks_.backward_of_bucket[{segment->run, role_.layers[segment->from]}].push_back(span);
     }
     release(whole.last, op);
     return whole;
+  }
+
+  std::vector<TimedPiece> drawn(std::vector<TimedPiece> pieces, const ScheduledOperation& op) const {
+    return emission_.jitter.applied(std::move(pieces), cell_, {op.kind, op.chunk, op.micro_batch});
   }
 
   /// Whether an exchange of gradients follows this backward pass.
@@ -362,15 +366,25 @@ class CellWriter final : public OperationWriter {
   /// One task of the exact total where nobody else's traffic can meet these pieces, else a chain with its collectives as flows;
   /// appended to `whole`.
   TaskSpan write_chain(const std::vector<TimedPiece>& pieces, const TaskLabel& label, TaskSpan& whole) {
-    const bool merge = !emission_.options.full_detail && private_ && !(beside_gradients_ && meets_gradients_);
+    const bool each_operator = emission_.options.full_detail || kernels_slow_flows();
+    const bool merge = !each_operator && private_ && !(beside_gradients_ && (meets_gradients_ || collectives_slow_kernels()));
     ChainWriter writer(emission_, devices_, groups_, label);
-    const TaskSpan span = merge ? writer.merged(pieces) : writer.chain(pieces, emission_.options.full_detail);
+    const TaskSpan span = merge ? writer.merged(pieces) : writer.chain(pieces, each_operator);
     if (whole.first == kNone)
       whole.first = span.first;
     else
       emission_.edge(whole.last, span.first);
     whole.last = span.last;
     return span;
+  }
+
+  bool collectives_slow_kernels() const {
+    return std::ranges::any_of(devices_, [&](int device) { return emission_.type_of(device).collective_share > 0; });
+  }
+
+  /// Each class of kernels by its own factor, so that classes may not be merged.
+  bool kernels_slow_flows() const {
+    return std::ranges::any_of(devices_, [&](int device) { return !emission_.type_of(device).interference.empty(); });
   }
 
   void write_optimizer() {
@@ -386,7 +400,9 @@ class CellWriter final : public OperationWriter {
     const bool updates = parameters > 0 || !role_.leaves_device();
     if (emission_.workload.optimizer != "none" && updates)
       for (const DeviceId member : emission_.placement.cells[cell_].members)
-        update.alone = std::max(update.alone, adam_time(emission_.cluster.type_of(member), parameters, software().gradient_type));
+        update.alone = std::max(update.alone, adam_time(emission_.cluster.type_of(member), parameters, software().gradient_type) *
+                                                  emission_.cluster.devices[index(member)].slowdown);
+    update.alone = update.alone * emission_.jitter.kernels(cell_, {'O', 0, 0});
     Task task;
     task.label = label(TaskKind::optimizer);
     if (updates) task.slots = emission_.slots(devices_, DeviceStream::compute, 1);
@@ -431,12 +447,22 @@ TaskId Emission::add(Task task) {
   return id_at<TaskId>(lowered.graph.tasks.size() - 1);
 }
 
+CollectiveCost Emission::next_exchange(const CommunicatorClass& group, const CollectiveCost& cost) {
+  return jitter.applied(cost, int(group.first - traffic.all.data()), exchanges[group.first]++);
+}
+
 void Emission::edge(TaskId from, TaskId to, int distance) { lowered.graph.edges.push_back({from, to, distance}); }
 
 std::vector<Slot> Emission::slots(const std::vector<int>& device_classes, DeviceStream stream, double share, int lane) const {
   std::vector<Slot> slots;
   for (const int c : device_classes) slots.push_back({resources.stream(c, stream, lane), share});
   return slots;
+}
+
+std::vector<Slot> Emission::collective_slots(const std::vector<int>& device_classes, DeviceStream stream) const {
+  std::vector<Slot> made = slots(device_classes, stream, 0);
+  for (std::size_t i = 0; i < made.size(); ++i) made[i].compute_share = type_of(device_classes[i]).collective_share;
+  return made;
 }
 
 void emit_compute(Emission& emission) {

@@ -199,12 +199,13 @@ std::vector<int> cell_classes_of(const Emission& emission, const CommunicatorCla
 TaskId add_data_exchange(Emission& emission, const CommunicatorClass& group, CollectiveKind kind, Bytes size, const char* what, LayerId layer) {
   CollectiveShape shape = group.first->shape(kind);
   shape.ring_rate = group.lone_rate;
-  const CollectiveCost cost = collective_cost(shape, emission.cluster.transports[index(group.first->transport)], size);
+  const CollectiveCost cost =
+      emission.next_exchange(group, collective_cost(shape, emission.cluster.transports[index(group.first->transport)], size));
   Task task;
   task.label.kind = TaskKind::data;
   task.label.layer = int(layer);
   task.label.detail = what;
-  task.slots = emission.slots(group.devices, DeviceStream::data, 0);
+  task.slots = emission.collective_slots(group.devices, DeviceStream::data);
   task.phases.push_back({cost.delay, std::nullopt, {{group.path, cost.bytes}}});
   return emission.add(std::move(task));
 }

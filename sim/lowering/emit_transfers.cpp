@@ -3,15 +3,11 @@
 namespace trainyard {
 namespace {
 
-/// The task of one exchange over a communicator class.
-Task exchange(const Emission& emission, const CommunicatorClass& group, Bytes size) {
+/// Of one message over a communicator class.
+CollectiveCost message_cost(const Emission& emission, const CommunicatorClass& group, Bytes size) {
   CollectiveShape shape = group.first->shape(CollectiveKind::send);
   shape.ring_rate = group.lone_rate;
-  const CollectiveCost cost = collective_cost(shape, emission.cluster.transports[index(group.first->transport)], size);
-  Task task;
-  task.label.kind = TaskKind::pipeline;
-  task.phases.push_back({cost.delay, std::nullopt, {{group.path, cost.bytes}}});
-  return task;
+  return collective_cost(shape, emission.cluster.transports[index(group.first->transport)], size);
 }
 
 void append(std::vector<Slot>& to, const std::vector<Slot>& from) { to.insert(to.end(), from.begin(), from.end()); }
@@ -34,7 +30,9 @@ void emit_boundary(Emission& emission, const CommunicatorClass& group, bool forw
   const auto members = [&](int cell) { return int(emission.placement.cells[cell].members.size()); };
   const Bytes size = transfer_bytes(role, *emission.placement.module, emission.workload, members(sender_cell), members(receiver_cell)) *
                      group.first->share;
-  Task task = exchange(emission, group, size);
+  const CollectiveCost message = message_cost(emission, group, size);
+  Task task;
+  task.label.kind = TaskKind::pipeline;
   task.label.pipeline = role.pipeline;
   task.label.stage = role.position;
   task.label.detail = forward ? "forward" : "backward";
@@ -45,6 +43,8 @@ void emit_boundary(Emission& emission, const CommunicatorClass& group, bool forw
     if (op.kind != (forward ? 'F' : 'B') || op.chunk != from) continue;
     const int m = op.micro_batch;
     task.label.micro_batch = m;
+    const CollectiveCost cost = emission.next_exchange(group, message);
+    task.phases = {{cost.delay, std::nullopt, {{group.path, cost.bytes}}}};
     const TaskId id = emission.add(task);
     const CellTasks::Pass& sent = (forward ? sender.forward : sender.backward)[from][m];
     const CellTasks::Pass& received = (forward ? receiver.forward : receiver.backward)[to][m];

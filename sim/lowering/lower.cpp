@@ -1,5 +1,7 @@
 #include "sim/lowering/lower.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/cost/kernel_time.hpp"
@@ -32,24 +34,59 @@ bool runs_ahead(const Placement& placement) {
   });
 }
 
+/// The result says what was drawn.
+void note_jitter(const Jitter& jitter, Lowered& lowered) {
+  if (!jitter.any()) return;
+  lowered.extrapolated.push_back(fmt::format("times drawn with a spread of {} in kernels and {} in communication, {}, seed {}",
+                                             jitter.kernels, jitter.communication,
+                                             jitter.per_device ? "each device on its own" : "once for equal devices", jitter.seed));
+}
+
+/// Events on classes that the graph knows; one for all members.
+EventTrace events_of(const Cluster& cluster, const Symmetry& symmetry, const Resources& resources, const TaskGraph& graph) {
+  EventTrace events;
+  for (const ClusterEvent& event : cluster.events) {
+    Event made{event.at, ProcessorLost{}};
+    if (const auto* change = std::get_if<LinkChange>(&event.what)) {
+      const int link_class = symmetry.links.class_of[index(change->link)];
+      if (link_class < 0 || symmetry.links.first[link_class] != int(change->link) || resources.channel_of[link_class] < 0) continue;
+      const ChannelId channel{resources.channel_of[link_class]};
+      made.what = CapacityChanged{channel, graph.channels[index(channel)].capacity * change->factor};
+    } else {
+      const DeviceId device = std::get<DeviceFailure>(event.what).device;
+      const int device_class = symmetry.devices.class_of[index(device)];
+      if (device_class < 0 || symmetry.devices.first[device_class] != int(device)) continue;
+      made.what = ProcessorLost{ProcessorId{device_class}};
+    }
+    events.push_back(made);
+  }
+  return events;
+}
+
 }  // namespace
 
 Lowered lower(const Plan& plan, const Workload& workload, const Cluster& cluster, const Router& router, const LoweringOptions& options) {
   const Placement placement = place(plan, workload);
   TrafficMap traffic = traffic_of(placement, router);
   add_host_traffic(cluster, placement, workload, router, traffic);
-  const Symmetry symmetry = find_symmetry(cluster, placement, traffic, options.symmetry);
+  const bool alike = !options.jitter.any() || !options.jitter.per_device;
+  const Symmetry symmetry = find_symmetry(cluster, placement, traffic, options.symmetry && alike);
+  const bool groups_differ = options.jitter.any() && alike && !options.symmetry;
+  const Symmetry groups = groups_differ ? find_symmetry(cluster, placement, traffic, true) : symmetry;
+  const JitterDraws jitter(options.jitter, placement, groups);
   Lowered lowered;
   for (std::size_t i = 0; i < cluster.devices.size(); ++i)
     if (symmetry.devices.class_of[i] >= 0) lowered.used.push_back(id_at<DeviceId>(i));
   note_extrapolated(cluster, workload.software, lowered);
+  note_jitter(options.jitter, lowered);
   const bool overlap_pipeline = workload.software.overlap_pipeline || overlaps_transfers(placement.part->schedule) || runs_ahead(placement);
   const Resources resources = make_resources(cluster, placement, traffic, symmetry, overlap_pipeline, lowered);
   const std::vector<Bucket> buckets = make_buckets(placement, traffic, workload);
-  Emission emission{cluster, workload, placement, traffic, symmetry, resources, buckets, options, overlap_pipeline, lowered, {}};
+  Emission emission{cluster, workload, placement, traffic, symmetry, resources, buckets, options, jitter, overlap_pipeline, lowered, {}, {}};
   emit_compute(emission);
   emit_transfers(emission);
   emit_gradients(emission);
+  lowered.events = events_of(cluster, symmetry, resources, lowered.graph);
   return lowered;
 }
 

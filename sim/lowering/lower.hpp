@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "sim/model/cluster.hpp"
+#include "sim/model/event_trace.hpp"
+#include "sim/model/jitter.hpp"
 #include "sim/model/plan.hpp"
 #include "sim/model/task_graph.hpp"
 #include "sim/model/workload.hpp"
@@ -15,6 +17,7 @@ namespace trainyard {
 struct LoweringOptions {
   bool symmetry = true;                  ///< one simulated device a class; false: every device
   bool full_detail = false;              ///< every kernel and collective a task of its own
+  Jitter jitter{};
 };
 
 /// What a simulated processor stands for.
@@ -27,10 +30,11 @@ struct SimulatedDevice {
 /// One step as a graph (loop-carried edges lead to the next step), with what reports need to know.
 struct Lowered {
   TaskGraph graph;
+  EventTrace events;                     ///< of the cluster, on what the Plan uses
   std::vector<SimulatedDevice> devices;  ///< [processor]
   std::vector<DeviceId> used;            ///< all devices of the Plan
   Flops recomputed{};                    ///< of the step, all devices, by model convention
-  std::vector<std::string> extrapolated; ///< device types whose parameters were not measured
+  std::vector<std::string> extrapolated; ///< device types whose parameters were not measured; what was drawn
 };
 
 /// The Plan must have passed Plan::check.

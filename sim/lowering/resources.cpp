@@ -29,6 +29,7 @@ class ResourceMaker {
         lowered_(lowered) {}
 
   Resources make() {
+    find_changes();
     for (const StageRole& role : placement_.roles) chunks_ = std::max(chunks_, int(role.chunks.size()));
     for (int c = 0; c < symmetry_.communicators.classes(); ++c) find_members(c);
     add_processors();
@@ -51,7 +52,9 @@ class ResourceMaker {
     for (int c = 0; c < devices.classes(); ++c) {
       const Device& device = cluster_.devices[devices.first[c]];
       lowered_.graph.processors.push_back(
-          {device.name, cluster_.device_types[index(device.type)].name, int(device.node), device.memory, devices.size[c]});
+          {device.name, cluster_.device_types[index(device.type)].name, int(device.node), device.memory, devices.size[c],
+           cluster_.device_types[index(device.type)].interference});
+      kernels_slow_flows_ = kernels_slow_flows_ || !cluster_.device_types[index(device.type)].interference.empty();
       lowered_.devices.push_back({id_at<DeviceId>(devices.first[c]), devices.size[c], tensor[devices.first[c]]});
       add_streams(id_at<ProcessorId>(c));
     }
@@ -100,6 +103,15 @@ class ResourceMaker {
     return lane;
   }
 
+  void find_changes() {
+    changes_.assign(symmetry_.links.classes(), false);
+    for (const ClusterEvent& event : cluster_.events)
+      if (const auto* change = std::get_if<LinkChange>(&event.what))
+        if (const int link_class = symmetry_.links.class_of[index(change->link)]; link_class >= 0) changes_[link_class] = true;
+  }
+
+  bool changes(LinkId link) const { return changes_[symmetry_.links.class_of[index(link)]]; }
+
   void find_cell_links() {
     cell_links_.resize(placement_.cells.size());
     for (const Communicator& group : traffic_.all)
@@ -110,7 +122,7 @@ class ResourceMaker {
   /// A message that is small beside the tensor collectives of the operation that sends it is not let meet them on their own links,
   /// or every collective of every layer would have to be simulated as a flow for it. What it could delay is at most its own time.
   bool is_too_small_to_meet(const Communicator& group, LinkId link) const {
-    if (!is_transfer(group.kind) || !overlap_pipeline_) return false;
+    if (!is_transfer(group.kind) || !overlap_pipeline_ || changes(link)) return false;
     return std::ranges::any_of(group.cells, [&](int cell) { return cell_links_[cell].contains(link) && message_share(cell) <= kSmallMessage; });
   }
 
@@ -139,11 +151,11 @@ class ResourceMaker {
 
   /// Only links that several classes of communicators share need a channel; the others are limits of their one path.
   void add_channels() {
-    channel_of_.assign(uses_.size(), -1);
+    resources_.channel_of.assign(uses_.size(), -1);
     for (std::size_t link_class = 0; link_class < uses_.size(); ++link_class) {
-      if (uses_[link_class].size() < 2) continue;
+      if (uses_[link_class].size() < 2 && !changes_[link_class] && !kernels_slow_flows_) continue;
       const auto link = id_at<LinkId>(std::size_t(symmetry_.links.first[link_class]));
-      channel_of_[link_class] = int(lowered_.graph.channels.size());
+      resources_.channel_of[link_class] = int(lowered_.graph.channels.size());
       lowered_.graph.channels.push_back({cluster_.name_of(link), cluster_.links[index(link)].bandwidth});
     }
   }
@@ -182,11 +194,12 @@ class ResourceMaker {
       if (!meets_nobody) by_class[link_class] = together;
       lower(made.lone_rate, capacity / double(times));
       lower(made.ring_rate, capacity / double(together));
-      if (meets_nobody || channel_of_[link_class] < 0) lower(path.limit, capacity / double(together));
+      if (meets_nobody || resources_.channel_of[link_class] < 0) lower(path.limit, capacity / double(together));
     }
     if (group.limit.value > 0) lower(path.limit, group.limit);
+    if (kernels_slow_flows_) lower(path.limit, made.lone_rate);  // what kernels leave is a share of what the path has alone
     for (const auto& [link_class, together] : by_class)
-      if (channel_of_[link_class] >= 0) path.channels.emplace_back(id_at<ChannelId>(channel_of_[link_class]), together);
+      if (resources_.channel_of[link_class] >= 0) path.channels.emplace_back(id_at<ChannelId>(resources_.channel_of[link_class]), together);
     return path;
   }
 
@@ -234,7 +247,7 @@ class ResourceMaker {
     const Communicator& own = *resources_.communicators[group].first;
     return std::ranges::all_of(own.links, [&](const auto& use) {
       const int link_class = symmetry_.links.class_of[index(use.first)];
-      return std::ranges::all_of(users_[link_class], [&](int user) { return user_is_harmless(user, group); });
+      return !changes_[link_class] && std::ranges::all_of(users_[link_class], [&](int user) { return user_is_harmless(user, group); });
     });
   }
 
@@ -269,6 +282,7 @@ class ResourceMaker {
   const TrafficMap& traffic_;
   const Symmetry& symmetry_;
   bool overlap_pipeline_;
+  bool kernels_slow_flows_ = false;        ///< on some device: links are then channels, and paths keep limits of their own
   Lowered& lowered_;
   Resources resources_;
   std::vector<std::map<int, int>> uses_;   ///< [link class]: communicator class -> crossings of its first link
@@ -276,7 +290,7 @@ class ResourceMaker {
   std::vector<std::set<LinkId>> cell_links_;  ///< [cell]: links of its tensor and context groups
   std::set<std::tuple<int, DeviceStream, int>> taken_lanes_;  ///< (device class, stream, lane)
   int chunks_ = 1;                         ///< most of a stage
-  std::vector<int> channel_of_;            ///< [link class]; -1: nobody shares it
+  std::vector<bool> changes_;              ///< [link class]: its bandwidth changes while the step runs
 };
 
 }  // namespace

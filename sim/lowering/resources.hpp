@@ -38,6 +38,7 @@ struct GroupClasses {
 /// The part of the graph that all tasks stand on, and how to find it.
 struct Resources {
   std::vector<CommunicatorClass> communicators;  ///< [communicator class]
+  std::vector<int> channel_of;           ///< [link class]; -1: its capacity is its one path's limit
   std::vector<GroupClasses> groups_of_cell;  ///< [cell class]
   std::vector<bool> groups_are_private;  ///< [cell class]: nobody else's traffic meets its collectives, except its own gradients
   std::vector<bool> groups_meet_gradients;   ///< [cell class]: gradients travel over links of its groups
@@ -50,7 +51,8 @@ struct Resources {
 };
 
 /// Fills processors, streams, channels and paths of `lowered.graph`. A path lists a link's class as often as communicators of its
-/// class cross one such link. Links that only one class of communicators uses become the path's own limit.
+/// class cross one such link. Links that only one class of communicators uses, and whose bandwidth stays, become the path's limit,
+/// unless kernels slow flows.
 [[nodiscard]] Resources make_resources(const Cluster& cluster, const Placement& placement, const TrafficMap& traffic,
                                        const Symmetry& symmetry, bool overlap_pipeline, Lowered& lowered);
 

@@ -6,19 +6,12 @@
 #include <unordered_map>
 
 #include "sim/lowering/host_traffic.hpp"
+#include "sim/lowering/scramble.hpp"
 
 namespace trainyard {
 namespace {
 
 using Colour = std::uint64_t;
-
-/// SplitMix64's finaliser: every bit of the input moves every bit of the output.
-constexpr Colour scramble(Colour x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
 
 /// A label from any numbers, in order.
 class Label {
@@ -73,6 +66,7 @@ class SymmetryGraph {
     hosts_at_ = communicators_at_ + traffic.all.size();
     colours_.assign(hosts_at_ + cluster.nodes.size(), 0);
     used_.assign(colours_.size(), false);
+    label_events();
     for (std::size_t i = 0; i < placement.cells.size(); ++i) add_cell(int(i));
     for (std::size_t i = 0; i < traffic.all.size(); ++i) add_communicator(int(i));
   }
@@ -88,17 +82,33 @@ class SymmetryGraph {
   }
 
  private:
+  /// What happens to devices and links tells them apart, unless the same happens to others at the same times.
+  void label_events() {
+    for (const ClusterEvent& event : cluster_.events) {
+      if (const auto* change = std::get_if<LinkChange>(&event.what))
+        events_[links_at_ + index(change->link)] << event.at.value << change->factor;
+      else
+        events_[index(std::get<DeviceFailure>(event.what).device)] << event.at.value;
+    }
+  }
+
+  Colour events_of(std::size_t vertex) const {
+    const auto found = events_.find(vertex);
+    return found == events_.end() ? 0 : found->second.value();
+  }
+
   void add_device(DeviceId device) {
     if (used_[index(device)]) return;
     used_[index(device)] = true;
-    colours_[index(device)] = (Label() << 1 << int(cluster_.devices[index(device)].type)).value();
+    colours_[index(device)] = 
+        (Label() << 1 << int(cluster_.devices[index(device)].type) << cluster_.devices[index(device)].slowdown << events_of(index(device))).value();
   }
 
   void add_link(LinkId id) {
     const std::size_t vertex = links_at_ + index(id);
     if (used_[vertex]) return;
     used_[vertex] = true;
-    colours_[vertex] = (Label() << 2 << cluster_.links[index(id)].bandwidth.value).value();
+    colours_[vertex] = (Label() << 2 << cluster_.links[index(id)].bandwidth.value << events_of(vertex)).value();
   }
 
   static Colour label_of(const StageRole& role) {
@@ -186,6 +196,7 @@ class SymmetryGraph {
   std::vector<bool> used_;
   std::vector<Arc> arcs_;
   std::vector<Colour> role_labels_;      ///< [role]
+  std::unordered_map<std::size_t, Label> events_;   ///< vertex -> what happens to it
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ struct Symmetry {
 };
 
 /// Colour refinement on the graph device - cell, device - communicator, communicator - link (labels: multiplicities), starting
-/// from device types, link capacities, the stages' roles and the communicators' kinds. Every member of a class then has the
+/// from device types, slowdowns, link capacities, what happens to both, the stages' roles and the communicators' kinds. Every member of a class then has the
 /// same number of neighbours of each class, so that one member of each simulates all exactly (design.md §6).
 /// With `reduce` false every thing that takes part is a class of its own.
 /// Source: Cardon and Crochemore, Partitioning a graph in O(|A| log |V|), 1982 (the partition; found here by hashing).

@@ -4,9 +4,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "sim/model/data_type.hpp"
+#include "sim/model/operator_class.hpp"
 #include "sim/model/software.hpp"
 #include "sim/units/ids.hpp"
 #include "sim/units/quantity.hpp"
@@ -47,6 +49,9 @@ struct DeviceType {
   std::map<DataType, GemmCurve> gemm;
   std::map<AttentionKernel, AttentionCurve> attention; ///< a missing kernel: not available on this device
   double power_watts = 0;                              ///< board power
+  double collective_share = 0;                         ///< of the multiprocessors, that a collective's kernel takes while it moves data
+  std::vector<Interference> interference;              ///< how kernels slow collectives beside them
+  std::string interference_source;                     ///< where the two were read; "": not known, taken as none
   bool extrapolated = false;                           ///< parameters inherited from another generation
 };
 
@@ -57,6 +62,7 @@ struct Device {
   NodeId node{};
   Bytes memory{};
   VertexId vertex{};
+  double slowdown = 1;           ///< its kernels take so many times as long as its type says
 };
 
 /// One way of running a collective over a class of links, in the form of Transport's own times.
@@ -100,6 +106,21 @@ struct Node {
   std::vector<DeviceId> devices; ///< GPUs first, in order; then cpu, storage, nics
 };
 
+/// From now on the link has this share of its bandwidth; 0: it is dead.
+struct LinkChange {
+  LinkId link{};
+  double factor = 1;
+};
+/// The device is gone from now on.
+struct DeviceFailure {
+  DeviceId device{};
+};
+/// Something that happens `at` this time after the start of the first simulated step.
+struct ClusterEvent {
+  Seconds at{};
+  std::variant<LinkChange, DeviceFailure> what;
+};
+
 /// Vertices are device ports and switches; `vertices` counts them and links join them.
 struct Cluster {
   std::string fabric;            ///< one line, for people
@@ -109,6 +130,7 @@ struct Cluster {
   std::vector<Device> devices;   ///< node by node
   std::vector<Link> links;
   std::vector<std::string> vertices;  ///< names
+  std::vector<ClusterEvent> events;   ///< in order of time
   [[nodiscard]] const DeviceType& type_of(DeviceId d) const { return device_types[index(devices[index(d)].type)]; }
   /// The link's own name, else FROM>TO.
   [[nodiscard]] std::string name_of(LinkId link) const;

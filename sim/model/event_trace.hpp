@@ -11,6 +11,7 @@ namespace trainyard {
 
 /// The processor is gone from now on: what runs on it, or over a path of a task that holds a slot on it, is lost.
 struct ProcessorLost { ProcessorId processor{}; friend bool operator==(const ProcessorLost&, const ProcessorLost&) = default; };
+/// Flows over a channel of no capacity wait until it has some again.
 struct CapacityChanged { ChannelId channel{}; BytesPerSecond capacity{}; friend bool operator==(const CapacityChanged&, const CapacityChanged&) = default; };
 
 struct Event {

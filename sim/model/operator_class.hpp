@@ -18,6 +18,13 @@ enum class OperatorClass {
 
 [[nodiscard]] std::string_view name(OperatorClass kind);
 
+/// What kernels of one class do to the flows beside them on the same device: their path keeps this share of its limit.
+struct Interference {
+  OperatorClass kind = OperatorClass::gemm;
+  double flows_keep = 1;   ///< above 0, at most 1
+  friend bool operator==(const Interference&, const Interference&) = default;
+};
+
 /// Product [m x k] · [k x n], `batch` times; all zero for what is no product.
 struct GemmShape {
   double m = 0, n = 0, k = 0, batch = 1;

@@ -46,7 +46,7 @@ class Hasher {
     mix(text.size());
     for (char c : text) mix(static_cast<unsigned char>(c));
   }
-  void add(const Processor& p) { (*this)(p.model, p.memory, p.devices); }
+  void add(const Processor& p) { (*this)(p.model, p.memory, p.devices, p.interference); }
   template <int A, int B, int C, int D>
   void add(Quantity<A, B, C, D> q) {
     add(q.value);

@@ -20,6 +20,7 @@ struct Processor {
   int node = 0;                    ///< for traces: which node it belongs to
   Bytes memory{};                  ///< capacity
   std::int64_t devices = 1;        ///< how many real devices it stands for
+  std::vector<Interference> interference{};  ///< classes of kernels that slow flows; others do not
   friend bool operator==(const Processor&, const Processor&) = default;
 };
 
@@ -41,6 +42,8 @@ struct Channel {
 };
 
 /// The channels a flow uses at once, each as often as it stands for members (a flow of rate r takes multiplicity · r of it).
+/// The limit is multiplied by the least Processor::interference of the kernels that run on processors where a task with a flow
+/// on this path holds a slot.
 struct Path {
   std::vector<std::pair<ChannelId, int>> channels;
   BytesPerSecond limit{};          ///< the flow's own bound; 0: none

@@ -14,7 +14,8 @@ concept Is = std::is_same_v<std::remove_const_t<T>, Plain>;
 
 /// Calls `visit(members...)` once with all members of a value, in the order of declaration; const values give const members.
 /// A type of the graph that gains a member must gain it here (a test compares).
-template <Is<Processor> T, class V> void visit_fields(T& p, V&& visit) { visit(p.name, p.model, p.node, p.memory, p.devices); }
+template <Is<Processor> T, class V> void visit_fields(T& p, V&& visit) { visit(p.name, p.model, p.node, p.memory, p.devices, p.interference); }
+template <Is<Interference> T, class V> void visit_fields(T& i, V&& visit) { visit(i.kind, i.flows_keep); }
 template <Is<Stream> T, class V> void visit_fields(T& s, V&& visit) { visit(s.processor, s.name, s.discipline); }
 template <Is<Channel> T, class V> void visit_fields(T& c, V&& visit) { visit(c.name, c.capacity); }
 template <Is<Path> T, class V> void visit_fields(T& p, V&& visit) { visit(p.channels, p.limit, p.latency); }
@@ -42,7 +43,7 @@ template <Is<ProcessorLost> T, class V> void visit_fields(T& e, V&& visit) { vis
 template <Is<CapacityChanged> T, class V> void visit_fields(T& e, V&& visit) { visit(e.channel, e.capacity); }
 template <Is<Event> T, class V> void visit_fields(T& e, V&& visit) { visit(e.at, e.what); }
 template <Is<Timeline> T, class V> void visit_fields(T& t, V&& visit) {
-  visit(t.start, t.end, t.status, t.makespan, t.stopped_early);
+  visit(t.start, t.end, t.status, t.makespan, t.stopped_early, t.halt);
 }
 
 }  // namespace trainyard

@@ -71,6 +71,9 @@ class Checker {
       const Place where{Place::processor, i};
       check_amount(processor.memory.value, "memory", where);
       if (processor.devices < 1) complain_at(where, "stands for {} devices", processor.devices);
+      for (const Interference& beside : processor.interference)
+        if (!(beside.flows_keep > 0 && beside.flows_keep <= 1))
+          complain_at(where, "{} kernels leave {} to flows", name(beside.kind), beside.flows_keep);
     }
     for (std::size_t i = 0; i < graph_.streams.size(); ++i)
       known(graph_.streams[i].processor, graph_.processors, "processor", {Place::stream, i});

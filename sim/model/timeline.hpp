@@ -16,6 +16,7 @@ struct Timeline {
   std::vector<TaskStatus> status;        ///< [task]
   Seconds makespan{};                    ///< end of the last task
   bool stopped_early = false;            ///< the controller stopped it
+  std::string halt;                      ///< events left tasks that cannot go on: who waits for whom, on what; else ""
   friend bool operator==(const Timeline&, const Timeline&) = default;
 };
 

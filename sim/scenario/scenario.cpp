@@ -96,11 +96,17 @@ Objective objective_of(const View& root) {
   return Objective::throughput;
 }
 
+Jitter jitter_of(const View& section, std::uint64_t seed) {
+  if (!section) return {};
+  return {section["kernels"].number_or(0), section["communication"].number_or(0), section["draw"].text_or("group") == "device", seed};
+}
+
 void read_settings(const View& root, Scenario& scenario) {
   scenario.name = root["name"].text_or(scenario.name);
   scenario.objective = objective_of(root);
   scenario.steps = static_cast<int>(root["run"]["steps"].integer_or(1));
   scenario.seed = static_cast<std::uint64_t>(root["run"]["seed"].integer_or(1));
+  scenario.jitter = jitter_of(root["run"]["jitter"], scenario.seed);
 }
 
 /// Costs can be ranked where something has a price.

@@ -9,6 +9,7 @@
 #include "sim/config/config_value.hpp"
 #include "sim/config/schema.hpp"
 #include "sim/model/cluster.hpp"
+#include "sim/model/jitter.hpp"
 #include "sim/model/workload.hpp"
 
 namespace trainyard {
@@ -39,6 +40,7 @@ struct Scenario {
   Objective objective = Objective::throughput;
   int steps = 1;
   std::uint64_t seed = 1;
+  Jitter jitter;  ///< with the scenario's seed
 };
 
 /// Of the whole file.

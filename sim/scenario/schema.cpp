@@ -9,12 +9,21 @@ constexpr double kMostSteps = 1e9;
 /// Integers that a double, and so JSON, holds exactly.
 constexpr double kLargestSeed = 9007199254740992.0;
 
+Schema jitter_schema() {
+  using namespace schema;
+  return object({optional("kernels", number(between(0, 1), "of computing: standard deviation over mean, such as 0.03"), "0"),
+                 optional("communication", number(between(0, 1), "of exchanges: standard deviation over mean"), "0"),
+                 optional("draw", choice({"group", "device"}, "once for equal devices, or for each device on its own"), "group")},
+                "times that vary from operation to operation, drawn with the seed");
+}
+
 Schema run_schema() {
   using namespace schema;
   return object(
       {optional("steps", integer(between(1, kMostSteps), "training steps; a step is simulated once, all are alike"),
                 "1"),
        optional("seed", integer(between(0, kLargestSeed), "of everything that is drawn"), "1"),
+       optional("jitter", jitter_schema()),
        optional("horizon", quantity(Dimension::seconds, above(0, 1e10), "reserved: how long the job runs")),
        optional("tokens", number(above(0, 1e18), "reserved: tokens to train on"))},
       "how long");

@@ -26,6 +26,7 @@ void check_same(const Timeline& simgrid, const Timeline& reference) {
   }
   CHECK(same(simgrid.makespan, reference.makespan));
   CHECK(simgrid.stopped_early == reference.stopped_early);
+  CHECK(simgrid.halt.empty() == reference.halt.empty());
 }
 
 void compare(const std::vector<SimulationRequest>& requests) {

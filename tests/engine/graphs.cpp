@@ -34,6 +34,7 @@ class RandomGraph {
     const int processors = 1 + dice_.below(4);
     for (int i = 0; i < processors; ++i) {
       const ProcessorId processor = builder_.processor();
+      if (dice_.one_in(3)) builder_.graph.processors.back().interference = {{OperatorClass::gemm, 0.5}, {OperatorClass::memory_bound, 0.2}};
       const int streams = 1 + dice_.below(3);
       for (int s = 0; s < streams; ++s) builder_.stream(processor, "stream", static_cast<Discipline>(dice_.below(3)));
     }
@@ -71,6 +72,7 @@ class RandomGraph {
     TaskPhase phase;
     if (dice_.one_in(3)) phase.delay = Seconds(dice_.amount(1));
     if (dice_.one_in(2)) phase.kernel = builder_.work(Seconds(dice_.one_in(8) ? 0 : dice_.amount(2))).kernel;
+    if (phase.kernel && dice_.one_in(3)) phase.kernel->kind = dice_.one_in(2) ? OperatorClass::memory_bound : OperatorClass::attention;
     const int flows = dice_.one_in(2) ? dice_.below(4) : 0;
     for (int f = 0; f < flows; ++f) {
       const auto path = static_cast<std::size_t>(dice_.below(static_cast<int>(builder_.graph.paths.size())));
@@ -98,7 +100,7 @@ EventTrace random_events(const TaskGraph& graph, unsigned seed, bool lossy) {
     if (lossy && dice.one_in(3))
       events.push_back({at, ProcessorLost{id_at<ProcessorId>(processor)}});
     else
-      events.push_back({at, CapacityChanged{id_at<ChannelId>(channel), BytesPerSecond(1e9 * (1 + dice.below(20)))}});
+      events.push_back({at, CapacityChanged{id_at<ChannelId>(channel), BytesPerSecond(1e9 * dice.below(dice.one_in(2) ? 2 : 20))}});
   }
   std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return a.at < b.at; });
   return events;

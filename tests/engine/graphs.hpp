@@ -50,7 +50,7 @@ class GraphBuilder {
 /// A small graph with everything in it: queues of all disciplines, shared channels with multiplicities, limits, delays,
 /// interference, releases, work of no amount. Every seed gives another; its tasks can all end.
 [[nodiscard]] TaskGraph random_graph(unsigned seed);
-/// Losses (if `lossy`) and changes of capacity in the first seconds of a random graph.
+/// Losses (if `lossy`) and changes of capacity, down to none, in the first seconds of a random graph.
 [[nodiscard]] EventTrace random_events(const TaskGraph& graph, unsigned seed, bool lossy);
 
 }  // namespace trainyard

@@ -37,7 +37,7 @@ TEST_CASE("requests come through unchanged") {
 }
 
 TEST_CASE("results come through unchanged") {
-  const Timeline line{{1_s, 2_s}, {3_s, 4_s}, {TaskStatus::done, TaskStatus::lost}, 4_s, true};
+  const Timeline line{{1_s, 2_s}, {3_s, 4_s}, {TaskStatus::done, TaskStatus::lost}, 4_s, true, "task 1 waits"};
   CHECK(std::get<Timeline>(decode_result(encode(SimulationResult(line)))) == line);
   const SimulationResult failure = decode_result(encode(SimulationResult(WorkerFailure{"why", "words"})));
   CHECK(std::get<WorkerFailure>(failure).why == "why");

@@ -321,3 +321,83 @@ TEST_CASE("what cannot run is refused before SimGrid sees it") {
           "event 0 names what does not exist or a capacity that cannot be");
   }
 }
+
+TEST_CASE("a flow over a dead link waits until the link has capacity again") {
+  Gpu g;
+  const ChannelId link = g.b.channel(2_GBps);
+  g.b.flow(g.lane(), g.b.path({{link, 1}}), 4_GB);
+  const Timeline line = run(g.b.graph, {{1_s, CapacityChanged{link, {}}}, {5_s, CapacityChanged{link, 1_GBps}}});
+  CHECK(line.end[0].value == about(5 + 2));
+  CHECK(line.halt.empty());
+}
+
+TEST_CASE("a dead link: the halt names the communication, the link, and who waits, while flows beside it go on") {
+  Gpu g;
+  const StreamId peer = g.b.stream(g.b.processor("peer"), "data");
+  const ChannelId dead = g.b.channel(2_GBps), alive = g.b.channel(2_GBps);
+  g.b.graph.channels[0].name = "gpu.nic>leaf";
+  const TaskId exchange = g.b.task({{g.lane(), 0}, {peer, 0}}, {{.delay = {}, .kernel = {}, .flows = {{g.b.path({{dead, 1}, {alive, 1}}), 4_GB}}}});
+  const TaskId beside = g.b.flow(g.lane(), g.b.path({{alive, 1}}), 4_GB), after = g.b.kernel(g.compute, 1_s);
+  g.b[exchange].label.kind = TaskKind::data;
+  g.b[after].label.kind = TaskKind::optimizer;
+  g.b.edge(exchange, after);
+  const Timeline line = run(g.b.graph, {{1_s, CapacityChanged{dead, {}}}});
+  CHECK(line.status == std::vector{TaskStatus::lost, TaskStatus::done, TaskStatus::never_started});
+  CHECK(line.end[index(beside)].value == about(1 + 3.0 / 2));  // 1 GB in the first second, then all of the link
+  CHECK(line.halt ==
+        "task 0 (data) of gpu and peer cannot end: link gpu.nic>leaf is dead since 1 s; task 2 (optimizer) of gpu waits for it; "
+        "2 of 3 tasks did not end");
+}
+
+TEST_CASE("a dead peer: the halt names the collective that it is missing in") {
+  Gpu g;
+  const ProcessorId second = g.b.processor("second");
+  const StreamId computing = g.b.stream(second), peer = g.b.stream(second, "data");
+  const TaskId mine = g.b.kernel(g.compute, 1_s), theirs = g.b.kernel(computing, 3_s);
+  const TaskId exchange = g.b.task({{g.lane(), 0}, {peer, 0}}, {{.delay = {}, .kernel = {}, .flows = {{g.b.path({{g.b.channel(1_GBps), 1}}), 1_GB}}}});
+  const TaskId after = g.b.kernel(g.compute, 1_s);
+  g.b[exchange].label.kind = TaskKind::data;
+  g.b.edge(mine, exchange);
+  g.b.edge(theirs, exchange);
+  g.b.edge(exchange, after);
+  const Timeline line = run(g.b.graph, {{2_s, ProcessorLost{second}}});
+  CHECK(line.halt ==
+        "task 2 (data) of gpu and second cannot start: second is gone since 2 s; task 3 (other) of gpu waits for it; 3 of 4 tasks did "
+        "not end");
+}
+
+TEST_CASE("messages that cross: the error names who waits for whom, on which stream") {
+  GraphBuilder b;
+  const StreamId left = b.stream(b.processor("left"), "link"), right = b.stream(b.processor("right"), "link");
+  const PathId path = b.path({{b.channel(1_GBps), 1}});
+  // Each sends before it receives, on one stream: neither can receive.
+  const auto half = [&](StreamId on, TaskKind kind) {
+    const TaskId task = b.flow(on, path, 1_GB);
+    b[task].label.kind = kind;
+    return task;
+  };
+  const TaskId left_receives = half(left, TaskKind::data), left_sends = half(left, TaskKind::pipeline);
+  const TaskId right_receives = half(right, TaskKind::data), right_sends = half(right, TaskKind::pipeline);
+  b.edge(left_sends, right_receives);
+  b.edge(right_sends, left_receives);
+  CHECK(error_of(b.graph) ==
+        "the simulation came to a halt with 4 of 4 tasks not ended: task 0 (data) waits for task 3 (pipeline) waits for task 2 (data) "
+        "(before it on stream \"link\" of right) waits for task 1 (pipeline) waits for task 0 (data) (before it on stream \"link\" of left)");
+}
+
+TEST_CASE("a kernel bounds the flows of its device to a share of their limit while it runs") {
+  Gpu g;
+  g.b.graph.processors[0].interference = {{OperatorClass::memory_bound, 0.25}};
+  const auto kernel = [&](Seconds alone, OperatorClass kind) {
+    const TaskId task = g.b.kernel(g.compute, alone);
+    g.b[task].phases[0].kernel->kind = kind;
+  };
+  kernel(1_s, OperatorClass::memory_bound);
+  kernel(1_s, OperatorClass::gemm);
+  const PathId shared = g.b.path({{g.b.channel(8_GBps), 1}}, {}, 4_GBps), own = g.b.path({}, {}, 4_GBps);
+  g.b.flow(g.lane(), shared, 9_GB);
+  g.b.flow(g.lane(), own, 9_GB);
+  const Timeline line = run(g.b.graph);
+  CHECK(line.end[2].value == about(1 + 2));  // 1 GB beside the first kernel, 4 GB/s after
+  CHECK(line.end[3].value == about(1 + 2));
+}

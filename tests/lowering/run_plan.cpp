@@ -15,7 +15,8 @@ RunResult run_plan(const Plan& plan, const Workload& workload, const Cluster& cl
   result.unrolled = unroll(result.lowered.graph, steps);
   ReferenceExecutor reference;
   RunOn controller;
-  result.timeline = (executor ? *executor : reference).run(result.unrolled, {}, controller);
+  result.timeline = (executor ? *executor : reference).run(result.unrolled, result.lowered.events, controller);
+  if (!result.timeline.halt.empty()) return result;
   const StepTimes times = step_times(result.lowered.graph, result.timeline);
   const std::optional<StepWindow> period = times.period();
   const StepWindow window = period ? *period : times.last(1);

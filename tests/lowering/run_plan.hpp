@@ -15,7 +15,7 @@ struct RunResult {
   StepReport report;
 };
 
-/// With the reference executor unless another is given; `steps` are unrolled, the last is reported.
+/// With the reference executor unless another is given; `steps` are unrolled, the last is reported; no report after a halt.
 [[nodiscard]] RunResult run_plan(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options = {},
                                  int steps = 2, Executor* executor = nullptr);
 

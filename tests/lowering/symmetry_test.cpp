@@ -156,12 +156,27 @@ Case random_case(unsigned seed) {
 
 namespace {
 
-void check_reduction(unsigned from, unsigned to) {
+/// A straggler, kernels and collectives that slow each other, and a link that changes while the first step runs.
+Case troubled_case(unsigned seed) {
+  Case made = random_case(seed);
+  std::mt19937 random(seed);
+  const std::vector<DeviceId> gpus = made.cluster.gpus();
+  made.cluster.devices[index(gpus[random() % gpus.size()])].slowdown = 1.5;
+  const auto link = id_at<LinkId>(random() % made.cluster.links.size());
+  for (DeviceType& type : made.cluster.device_types) {
+    type.collective_share = random() % 2 ? 0.2 : 0;
+    if (random() % 2) type.interference = {{OperatorClass::memory_bound, 0.5}, {OperatorClass::gemm, 0.8}};
+  }
+  made.cluster.events = {{Seconds(1e-3 * double(1 + random() % 10)), LinkChange{link, 0.25}}};
+  return made;
+}
+
+void check_reduction(unsigned from, unsigned to, const Jitter& jitter = {}, bool troubled = false) {
   for (unsigned seed = from; seed < to; ++seed) {
-    const Case c = random_case(seed);
+    const Case c = troubled ? troubled_case(seed) : random_case(seed);
     INFO(c.text);
-    const RunResult reduced = run_plan(c.plan, c.workload, c.cluster, {.symmetry = true, .full_detail = false}, 2);
-    const RunResult full = run_plan(c.plan, c.workload, c.cluster, {.symmetry = false, .full_detail = false}, 2);
+    const RunResult reduced = run_plan(c.plan, c.workload, c.cluster, {.symmetry = true, .full_detail = false, .jitter = jitter}, 2);
+    const RunResult full = run_plan(c.plan, c.workload, c.cluster, {.symmetry = false, .full_detail = false, .jitter = jitter}, 2);
     REQUIRE(near(reduced.report.step_time, full.report.step_time));
     REQUIRE(near(reduced.report.first_step_time, full.report.first_step_time));
     REQUIRE(reduced.report.device_classes <= full.report.device_classes);
@@ -183,15 +198,19 @@ TEST_CASE("the reduced simulation equals the full one: cases 100 to 124") { chec
 TEST_CASE("the reduced simulation equals the full one: cases 125 to 149") { check_reduction(125, 150); }
 TEST_CASE("the reduced simulation equals the full one: cases 150 to 174") { check_reduction(150, 175); }
 TEST_CASE("the reduced simulation equals the full one: cases 175 to 199") { check_reduction(175, 200); }
+TEST_CASE("equal devices share their draws of jitter: the reduced simulation equals the full one") {
+  check_reduction(200, 240, {.kernels = 0.1, .communication = 0.2});
+}
+TEST_CASE("a straggler and a link that changes: the reduced simulation equals the full one") { check_reduction(240, 260, {}, true); }
 
 namespace {
 
-void check_detail(unsigned from, unsigned to) {
+void check_detail(unsigned from, unsigned to, const Jitter& jitter = {}, bool troubled = false) {
   for (unsigned seed = from; seed < to; ++seed) {
-    const Case c = random_case(seed);
+    const Case c = troubled ? troubled_case(seed) : random_case(seed);
     INFO(c.text);
-    const RunResult merged = run_plan(c.plan, c.workload, c.cluster, {.symmetry = true, .full_detail = false}, 2);
-    const RunResult detailed = run_plan(c.plan, c.workload, c.cluster, {.symmetry = true, .full_detail = true}, 2);
+    const RunResult merged = run_plan(c.plan, c.workload, c.cluster, {.symmetry = true, .full_detail = false, .jitter = jitter}, 2);
+    const RunResult detailed = run_plan(c.plan, c.workload, c.cluster, {.symmetry = true, .full_detail = true, .jitter = jitter}, 2);
     REQUIRE(near(merged.report.step_time, detailed.report.step_time));
   }
 }
@@ -200,6 +219,10 @@ void check_detail(unsigned from, unsigned to) {
 
 TEST_CASE("full detail equals merged tasks: cases 1000 to 1029") { check_detail(1000, 1030); }
 TEST_CASE("full detail equals merged tasks: cases 1030 to 1059") { check_detail(1030, 1060); }
+
+TEST_CASE("full detail equals merged tasks with jitter, stragglers and a link that changes") {
+  check_detail(1060, 1090, {.kernels = 0.1, .communication = 0.2}, true);
+}
 
 TEST_CASE("equal replicas are one class a stage") {
   const Cluster cluster = make_cluster({.nodes = 8, .gpus = 2});

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
+#include <set>
 #include <tuple>
 
 #include "sim/units/error.hpp"
@@ -26,12 +28,16 @@ struct Part {
   std::map<std::size_t, double> uses;  ///< resource -> how much of it a rate of 1 takes
   bool endless = false;
   double rate = 0;
+  double most = kInfinity;             ///< its bound now
+  int path = -1;                       ///< of a flow
+  std::optional<OperatorClass> kernel{}; ///< of a kernel with a share of its processor
 };
 
 class Run {
  public:
   Run(const TaskGraph& graph, const EventTrace& events, Controller& controller)
       : graph_(graph), events_(events), controller_(controller), n_(graph.tasks.size()) {
+    find_meetings();
     state_.assign(n_, State::waiting);
     phase_.assign(n_, 0);
     ready_.assign(n_, kInfinity);
@@ -43,6 +49,7 @@ class Run {
 
   Timeline run() {
     while (settle(), !line_.stopped_early && any_next()) step();
+    if (!line_.stopped_early) halt();
     for (State state : state_)
       line_.status.push_back(state == State::done   ? TaskStatus::done
                              : state == State::lost ? TaskStatus::lost
@@ -51,6 +58,14 @@ class Run {
   }
 
  private:
+  /// What runs and can never end is lost.
+  void halt() {
+    for (State& state : state_) {
+      if (state != State::done) line_.halt = "halted";
+      if (state == State::running) state = State::lost;
+    }
+  }
+
   // What an instant does
   void settle() {
     end_tasks();
@@ -152,12 +167,12 @@ class Run {
     const std::map<std::size_t, double> all = demands(task);
     if (all.empty()) parts_.push_back({.task = task, .from = from + alone, .uses = {}});
     for (const auto& [processor, share] : all)
-      parts_.push_back({.task = task, .from = from, .left = alone * share, .bound = share, .uses = {{processor, 1.0}}});
+      parts_.push_back({.task = task, .from = from, .left = alone * share, .bound = share, .uses = {{processor, 1.0}}, .kernel = graph_.tasks[task].phases[phase_[task]].kernel->kind});
   }
 
   bool add_flow(std::size_t task, double from, const Flow& flow) {
     const Path& path = graph_.paths[index(flow.path)];
-    Part part{.task = task, .from = from + path.latency.value, .left = std::round(flow.bytes.value), .uses = {}};
+    Part part{.task = task, .from = from + path.latency.value, .left = std::round(flow.bytes.value), .uses = {}, .path = static_cast<int>(flow.path), .kernel = {}};
     if (path.limit.value > 0) part.bound = path.limit.value;
     for (const auto& [channel, multiplicity] : path.channels) part.uses[index(channel)] += multiplicity;
     if (part.bound == kInfinity && part.uses.empty()) part.left = 0;
@@ -247,18 +262,45 @@ class Run {
     }
   }
 
+  /// What a kernel leaves to flows on a path that tasks with a slot on its processor use.
+  double left_beside(const Part& kernel, int path) const {
+    const std::size_t processor = kernel.uses.begin()->first - graph_.channels.size();
+    const std::vector<Interference>& classes = graph_.processors[processor].interference;
+    const auto found = std::find_if(classes.begin(), classes.end(), [&](const Interference& one) { return one.kind == *kernel.kernel; });
+    if (found == classes.end()) return 1;
+    return meet_.contains({processor, path}) ? found->flows_keep : 1;
+  }
+
+  void find_meetings() {
+    for (const Processor& processor : graph_.processors) kernels_slow_flows_ = kernels_slow_flows_ || !processor.interference.empty();
+    if (!kernels_slow_flows_) return;
+    for (const Task& task : graph_.tasks)
+      for (const Slot& slot : task.slots)
+        for (const TaskPhase& phase : task.phases)
+          for (const Flow& flow : phase.flows) meet_.emplace(index(graph_.streams[index(slot.stream)].processor), static_cast<int>(flow.path));
+  }
+
+  double bound_of(const Part& part) const {
+    if (part.path < 0 || !kernels_slow_flows_) return part.bound;
+    double factor = 1;
+    for (const Part& kernel : parts_)
+      if (kernel.kernel && kernel.from <= now_ && kernel.left > 0) factor = std::min(factor, left_beside(kernel, part.path));
+    return part.bound * factor;
+  }
+
   /// Max-min by filling: all rates grow together; who meets its bound or a full resource stays there.
   void share() {
     std::vector<Part*> growing;
     for (Part& part : parts_)
       if (part.from <= now_ && part.left > 0) growing.push_back(&part);
+    for (Part* part : growing) part->most = bound_of(*part);
     std::vector<double> left = capacity_;
     while (!growing.empty()) {
       std::vector<double> weight(left.size(), 0);
       for (const Part* part : growing)
         for (const auto& [resource, use] : part->uses) weight[resource] += use;
       const auto level_of = [&](const Part& part) {
-        double level = part.bound;
+        double level = part.most;
         for (const auto& [resource, use] : part.uses) level = std::min(level, left[resource] / weight[resource]);
         return level;
       };
@@ -284,6 +326,8 @@ class Run {
   std::vector<double> capacity_;  ///< channels, then processors
   std::vector<Part> parts_;
   std::vector<std::size_t> ended_;
+  bool kernels_slow_flows_ = false;
+  std::set<std::pair<std::size_t, int>> meet_;  ///< processor and path of a task
   std::size_t next_event_ = 0;
   double now_ = 0;
   Timeline line_;

@@ -257,8 +257,10 @@ TEST_CASE("what fabrics do not have, and what is missing") {
   REQUIRE(fabric_mistakes("kind: dragonfly, leaf: 2") ==
           "dragonfly needs leaf, the nodes on one router, and group, the routers of one group");
   REQUIRE(fabric_mistakes("kind: regions") == "regions needs matrix, ways between regions, or wan, the same for all");
-  REQUIRE(fabric_mistakes("kind: star, changes: []") ==
-          "changes: links whose bandwidth changes over time are not simulated yet");
+  REQUIRE(fabric_mistakes("kind: star, changes: [{factor: 0.5}]") ==
+          "a change names a link, or between, the two ends of links both ways");
+  REQUIRE(fabric_mistakes("kind: star, changes: [{link: a>b, factor: 0.5}]") ==
+          "no link \"a>b\"; `trainyard explain --dot FILE` writes all names");
   REQUIRE(fabric_mistakes("import: nowhere.yaml") == "no file ./nowhere.yaml");
   REQUIRE(fabric_mistakes("import: platform.xml") ==
           "an XML file is no fabric: `trainyard import simgrid platform.xml` makes one of it");
