@@ -148,7 +148,7 @@ ProfileTable read_profile(const std::string& path, const SourcePlace& place, Dia
     for (std::size_t i = 0; i < root["times"].size(); ++i) table.columns.push_back(reader.column(root["times"].at(i)));
     for (std::size_t i = 0; root["scaled"] && i < root["scaled"].size(); ++i) add_scaled(root["scaled"].at(i), table, found);
   }
-  for (const Diagnostic& one : found.all()) diagnostics.add(one.place.file ? one.place : place, one.message);
+  keep_mistakes(found, {path, "", {}, {}, place}, diagnostics);
   return table;
 }
 

@@ -38,7 +38,7 @@ std::optional<ConfigValue> document_of(const ProfileFile& file, const Schema& sc
   Diagnostics found;
   ConfigValue document = read_yaml_file(file.path, found);
   if (found.empty()) check(document, schema, found);
-  for (const Diagnostic& one : found.all()) diagnostics.add(one.place.file ? one.place : file.place, one.message);
+  keep_mistakes(found, file, diagnostics);
   return found.empty() ? std::optional(std::move(document)) : std::nullopt;
 }
 
@@ -113,6 +113,14 @@ GalvatronTimes galvatron_times(const ConfigValue& document, double sequence_leng
 }
 
 }  // namespace
+
+void keep_mistakes(const Diagnostics& found, const ProfileFile& file, Diagnostics& diagnostics) {
+  for (const Diagnostic& one : found.all())
+    if (one.place.line > 0)
+      diagnostics.add(one.place, one.message);
+    else
+      diagnostics.add(file.place, fmt::format("{:?} {}", file.path, one.message));
+}
 
 void read_sailor_profile(const ProfileFile& file, ProfileTable& into, Diagnostics& diagnostics) {
   const Schema times = schema::list(schema::number(between(0, 1e6), "seconds"), between(2, 3), "forward, backward, update");

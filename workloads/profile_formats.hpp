@@ -24,6 +24,9 @@ struct ProfileRules {
   double sequence_length = 0;                ///< galvatron: which of its lengths
 };
 
+/// Moves what was found in a file to `diagnostics`: a file that cannot be read is a mistake of the scenario, at `file.place`.
+void keep_mistakes(const Diagnostics& found, const ProfileFile& file, Diagnostics& diagnostics);
+
 /// Our own YAML (workloads/README.md).
 [[nodiscard]] ProfileTable read_profile(const std::string& path, const SourcePlace& place, Diagnostics& diagnostics);
 

@@ -125,7 +125,7 @@ void read_graph_profile(const ProfileFile& file, ProfileTable& into, Diagnostics
   const std::vector<int> order = topological_order(graph);
   if (found.empty() && order.empty()) found.add(file.place, graph.empty() ? "the graph has no layers" : "the graph's edges close a circle");
   if (!file.samples) found.add(file.place, "`micro_batch` is missing: the file does not say of how many samples its times are");
-  for (const Diagnostic& one : found.all()) diagnostics.add(one.place, one.message);
+  keep_mistakes(found, file, diagnostics);
   if (!found.empty()) return;
   const bool first = into.layers.empty();
   ProfileColumn column{file.gpu, file.tensor.value_or(1), *file.samples, {}, {}, {}, {}, "", file.place};
