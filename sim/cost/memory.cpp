@@ -70,6 +70,12 @@ Bytes backward_transient(const LayerType& layer, const LayerCut& cut, DataType p
   return held;
 }
 
+/// Equal parts where no device holds such a slice: the common refinement of two measured sizes.
+double measured_parameters(const LayerProfile& profile, int tensor) {
+  const auto found = profile.parameters.find(tensor);
+  return found == profile.parameters.end() ? profile.whole_parameters() / tensor : found->second;
+}
+
 double largest_distinct_matrices(const Module& module, std::span<const LayerId> layers, const LayerCut& cut) {
   double largest = 0;
   for (const LayerId id : layers) {
@@ -91,7 +97,7 @@ double parameters_on_device(const Module& module, std::span<const LayerId> layer
   double sum = 0;
   for (const LayerId id : layers) {
     const LayerType& type = module.types[index(module.layers[index(id)].type)];
-    if (type.only_measured()) sum += type.profile->parameters.at(cut.tensor);
+    if (type.only_measured()) sum += measured_parameters(*type.profile, cut.tensor);
     for (const Operator& op : type.operators) sum += op.parameters * remaining_share(op.cut, whole);
   }
   return sum;

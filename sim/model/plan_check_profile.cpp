@@ -78,13 +78,21 @@ bool has_profiles(const Module& module) {
   return std::ranges::any_of(module.types, [](const LayerType& type) { return type.profile.has_value(); });
 }
 
+bool puts_off_weight_gradients(const PlanPhase& phase) {
+  return std::ranges::any_of(phase.lanes, [](const Lane& lane) {
+    return std::ranges::any_of(lane.entries, [](const Entry& entry) { return entry.operation.kind == 'W'; });
+  });
+}
+
 }  // namespace
 
-void check_profiles(const PartView& view, Problems& problems) {
+void check_profiles(const PartView& view, const PlanPhase& phase, Problems& problems) {
   if (!has_profiles(view.module())) return;
   for (const char* schedule : {"zb_h1", "zb_v", "dualpipe"})
     if (view.part.schedule == schedule)
       problems.push_back(fmt::format("{}schedule {} splits the backward pass, the profile measures it whole", view.where, schedule));
+  if (puts_off_weight_gradients(phase))
+    problems.push_back(fmt::format("{}order: W splits the backward pass, the profile measures it whole", view.where));
   for (std::size_t s = 0; s < view.part.stages.size(); ++s)
     if (!view.part.stages[s].devices.empty()) StageProfiles(view, s, problems).check();
 }

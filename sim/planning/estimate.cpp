@@ -164,7 +164,7 @@ class Estimator {
   /// The exchanges of activations with the section before, there and back.
   Seconds resharding_time(int role) const {
     Seconds both{};
-    const Bytes activations = micro_batch_activations(placement_, role, workload_.precision);
+    const Bytes activations = micro_batch_activations(placement_, role - 1, role, workload_.precision);
     for (const auto& [from, to] : {std::pair{role - 1, role}, {role, role - 1}}) {
       Seconds slowest{};
       for (const Resharding& change : resharding(placement_, from, to))
