@@ -41,6 +41,12 @@ class Run {
     state_.assign(n_, State::waiting);
     phase_.assign(n_, 0);
     ready_.assign(n_, kInfinity);
+    before_.resize(n_);
+    for (const Edge& edge : graph.edges) before_[index(edge.to)].push_back(index(edge.from));
+    holders_.resize(graph.streams.size());
+    for (std::size_t i = 0; i < n_; ++i)
+      for (const Slot& slot : graph.tasks[i].slots)
+        if (holders_[index(slot.stream)].empty() || holders_[index(slot.stream)].back() != i) holders_[index(slot.stream)].push_back(i);
     line_.start.assign(n_, kNever);
     line_.end.assign(n_, kNever);
     for (const Channel& channel : graph.channels) capacity_.push_back(channel.capacity.value);
@@ -98,9 +104,7 @@ class Run {
 
   bool is_ready(std::size_t task) const {
     if (graph_.tasks[task].release.value > now_) return false;
-    return std::all_of(graph_.edges.begin(), graph_.edges.end(), [&](const Edge& edge) {
-      return index(edge.to) != task || state_[index(edge.from)] == State::done;
-    });
+    return std::all_of(before_[task].begin(), before_[task].end(), [&](std::size_t from) { return state_[from] == State::done; });
   }
 
   int best_startable() const {
@@ -120,15 +124,10 @@ class Run {
     return ranked ? graph_.tasks[task].priority : 0;
   }
 
-  bool holds(std::size_t task, StreamId stream) const {
-    const std::vector<Slot>& slots = graph_.tasks[task].slots;
-    return std::any_of(slots.begin(), slots.end(), [&](const Slot& slot) { return slot.stream == stream; });
-  }
-
   bool has_streams(std::size_t task) const {
     for (const Slot& slot : graph_.tasks[task].slots)
-      for (std::size_t other = 0; other < n_; ++other) {
-        if (other == task || !holds(other, slot.stream)) continue;
+      for (const std::size_t other : holders_[index(slot.stream)]) {
+        if (other == task) continue;
         const bool in_order = graph_.streams[index(slot.stream)].discipline == Discipline::program_order;
         if (state_[other] == State::running || state_[other] == State::lost) return false;
         if (in_order && other < task && state_[other] != State::done) return false;
@@ -320,6 +319,8 @@ class Run {
   const EventTrace& events_;
   Controller& controller_;
   std::size_t n_;
+  std::vector<std::vector<std::size_t>> before_;   ///< [task]: what must be done first
+  std::vector<std::vector<std::size_t>> holders_;  ///< [stream]: tasks with a slot on it, in order of the graph
   std::vector<State> state_;
   std::vector<std::size_t> phase_;
   std::vector<double> ready_;
