@@ -1,10 +1,10 @@
 #include "sim/lowering/symmetry.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <unordered_map>
 
+#include "sim/lowering/colour_refinement.hpp"
 #include "sim/lowering/host_traffic.hpp"
 #include "sim/lowering/scramble.hpp"
 
@@ -28,32 +28,6 @@ class Label {
   Colour hash_ = 0;
 };
 
-struct Arc {
-  int from, to;
-  Colour label;
-};
-
-/// Refines until no class splits. The sum over neighbours does not depend on their order.
-std::vector<Colour> refine(std::vector<Colour> colours, const std::vector<Arc>& arcs) {
-  const auto count = [](std::vector<Colour> all) {
-    std::ranges::sort(all);
-    return std::ranges::distance(all.begin(), std::ranges::unique(all).begin());
-  };
-  for (auto before = count(colours);;) {
-    std::vector<Colour> sums(colours.size(), 0);
-    for (const Arc& arc : arcs) {
-      sums[arc.from] += scramble(arc.label ^ scramble(colours[arc.to]));
-      sums[arc.to] += scramble(arc.label ^ scramble(~colours[arc.from]));
-    }
-    std::vector<Colour> next(colours.size());
-    for (std::size_t i = 0; i < next.size(); ++i) next[i] = scramble(colours[i] ^ scramble(sums[i]));
-    const auto after = count(next);
-    colours = std::move(next);
-    if (after == before) return colours;
-    before = after;
-  }
-}
-
 /// The graph's vertices: all devices, links, cells and communicators, one range after the other.
 class SymmetryGraph {
  public:
@@ -73,7 +47,8 @@ class SymmetryGraph {
 
   Symmetry partition(bool reduce) {
     if (reduce) {
-      colours_ = refine(std::move(colours_), arcs_);
+      const std::vector<int> classes = refine_colours(colours_, arcs_);
+      colours_.assign(classes.begin(), classes.end());
     } else {
       for (std::size_t i = 0; i < colours_.size(); ++i) colours_[i] = i;
     }
@@ -194,7 +169,7 @@ class SymmetryGraph {
   std::size_t links_at_ = 0, cells_at_ = 0, communicators_at_ = 0, hosts_at_ = 0;
   std::vector<Colour> colours_;
   std::vector<bool> used_;
-  std::vector<Arc> arcs_;
+  std::vector<LabelledArc> arcs_;
   std::vector<Colour> role_labels_;      ///< [role]
   std::unordered_map<std::size_t, Label> events_;   ///< vertex -> what happens to it
 };

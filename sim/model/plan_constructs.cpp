@@ -254,6 +254,7 @@ bool updates_early_on_device(const Question& q) {
 
 /// Gradients that are added up in host memory while other hosts hold the layer too.
 bool adds_on_several_hosts(const Question& q) {
+  if (!any_home(q, [](State state, const Home& home) { return state == State::gradients && home.place == Place::host; })) return false;
   return any_part(q, [&](const Part& part) {
     std::map<LayerId, std::set<NodeId>> nodes;
     std::set<LayerId> added;
