@@ -66,15 +66,23 @@ std::vector<BaselineCase> simulate(const Scenario& scenario, int jobs, const Wor
   return kept;
 }
 
+/// Files below `folder` whose paths the text names; folders that it does not name are not entered.
+void collect_named(const fs::path& folder, const fs::path& below, const fs::path& scenario_file, const std::string& text,
+                   std::map<std::string, std::string>& files) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const fs::path path = below / entry.path().filename();
+    if (entry.is_directory() && text.find(path.string() + "/") != std::string::npos)
+      collect_named(entry.path(), path, scenario_file, text, files);
+    const bool other = entry.is_regular_file() && path != scenario_file.filename();
+    if (other && text.find(path.string()) != std::string::npos) files[path.string()] = read_text(entry.path().string());
+  }
+}
+
 /// Files beside the scenario that its text names: a baseline must not need them later.
 std::map<std::string, std::string> files_beside(const std::string& scenario_file, const std::string& text) {
   std::map<std::string, std::string> files;
   const fs::path folder = fs::path(scenario_file).parent_path();
-  for (const auto& entry : fs::directory_iterator(folder.empty() ? fs::path(".") : folder)) {
-    const std::string name = entry.path().filename().string();
-    const bool other = entry.is_regular_file() && entry.path().filename() != fs::path(scenario_file).filename();
-    if (other && text.find(name) != std::string::npos) files[name] = read_text(entry.path().string());
-  }
+  collect_named(folder.empty() ? fs::path(".") : folder, {}, scenario_file, text, files);
   return files;
 }
 
@@ -85,8 +93,11 @@ class Unpacked {
     std::string pattern = (fs::temp_directory_path() / "trainyard-check-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw OutputError("cannot make a temporary folder");
     path_ = pattern;
-    for (const auto& [name, text] : baseline.files)
-      write_file((fs::path(path_) / fs::path(name).filename()).string(), text);
+    for (const auto& [name, text] : baseline.files) {
+      const fs::path file = inside(name);
+      fs::create_directories(file.parent_path());
+      write_file(file.string(), text);
+    }
   }
   ~Unpacked() {
     std::error_code ignored;
@@ -97,6 +108,13 @@ class Unpacked {
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
+  /// Never outside the folder, whatever the baseline says.
+  [[nodiscard]] fs::path inside(const std::string& name) const {
+    const fs::path path = fs::path(name).lexically_normal();
+    const bool leaves = path.is_absolute() || path.begin() == path.end() || *path.begin() == "..";
+    return fs::path(path_) / (leaves ? path.filename() : path);
+  }
+
   std::string path_;
 };
 

@@ -12,6 +12,7 @@
 #include "workloads/model_config.hpp"
 #include "workloads/model_section.hpp"
 #include "workloads/operators.hpp"
+#include "workloads/profile_section.hpp"
 
 namespace trainyard {
 namespace {
@@ -19,7 +20,7 @@ namespace {
 constexpr const char* kDefaultSoftware = "megatron-core-2024";
 constexpr const char* kDefaultPrecision = "bf16";
 /// Keys whose lowering does not exist yet: they parse, and are refused by name.
-constexpr std::array kReserved{"data", "routing", "trace", "profile", "format"};
+constexpr std::array kReserved{"data", "routing", "trace", "format"};
 
 Schema model_schema() {
   std::vector<SchemaField> fields = architecture_fields();
@@ -55,11 +56,16 @@ class WorkloadBuilder {
 
   Workload build() {
     refuse_reserved();
-    if (section_["trace"] || section_["profile"]) return {};
+    if (section_["trace"]) return {};
     simple_values();
+    const ProfileTable profile = section_["profile"] ? profile_table() : ProfileTable{};
     software();
+    if (section_["profile"] && !section_["model"]) return measured(profile);
     const std::optional<Architecture> architecture = model();
     if (architecture && positions_suffice(*architecture)) passes(*architecture);
+    if (section_["profile"] && profile.columns.empty() && diagnostics_.empty())
+      diagnostics_.add(section_["profile"].place(), "the files hold no measured size");
+    if (section_["profile"] && !result_.modules.empty()) measure_model(result_.modules.front(), profile, diagnostics_);
     return std::move(result_);
   }
 
@@ -94,7 +100,8 @@ class WorkloadBuilder {
   }
 
   void simple_values() {
-    result_.data.sequence_length = required_count("sequence_length");
+    const bool has_tokens = section_["model"] || section_["sequence_length"] || !section_["profile"];
+    result_.data.sequence_length = has_tokens ? required_count("sequence_length") : 0;
     result_.global_batch = required_count("global_batch");
     const std::string precision = section_["precision"].text_or(kDefaultPrecision);
     result_.precision = data_type_from(precision).value();
@@ -174,8 +181,42 @@ class WorkloadBuilder {
     return false;
   }
 
+  /// A profile that knows everything of its layers.
+  Workload measured(const ProfileTable& table) {
+    if (const View profile = section_["profile"]; profile_needs_model(profile)) {
+      diagnostics_.add(profile.place(), fmt::format("format {} gives times only: `model` is missing", profile["format"].text()));
+      return {};
+    }
+    result_.model = table.name;
+    result_.modules = {measured_module(table, result_.precision, diagnostics_)};
+    add_pass();
+    return std::move(result_);
+  }
+
+  /// What the profile says of the workload holds where the section says nothing.
+  ProfileTable profile_table() {
+    const View profile = section_["profile"];
+    ProfileTable table = read_profile_section(profile, {directory_, result_.data.sequence_length}, diagnostics_);
+    if (profile.is_scalar() && !table.precision) return table;  // the file cannot be read
+    if (!table.precision && !section_["precision"])
+      diagnostics_.add(profile.place(), "`precision` is missing: the profile does not say in which type it was measured");
+    if (table.precision && !section_["precision"]) result_.precision = *table.precision;
+    if (table.precision && *table.precision != result_.compute_type())
+      diagnostics_.add(section_["precision"].place(),
+                       fmt::format("the profile was measured in {}, not {}", name(*table.precision), name(result_.compute_type())));
+    if (table.sequence_length && !section_["sequence_length"]) result_.data.sequence_length = *table.sequence_length;
+    if (table.sequence_length && *table.sequence_length != result_.data.sequence_length)
+      diagnostics_.add(section_["sequence_length"].place(), fmt::format("the profile was measured at sequences of {:.0f}, not {:.0f}",
+                                                                        *table.sequence_length, result_.data.sequence_length));
+    return table;
+  }
+
   void passes(const Architecture& a) {
     result_.modules = {build_module(a, {result_.precision, result_.software, result_.data.sequence_length, result_.product_type})};
+    add_pass();
+  }
+
+  void add_pass() {
     Pass pass;
     pass.name = "train";
     pass.tokens_per_iteration = result_.data.sequence_length;
@@ -193,6 +234,7 @@ class WorkloadBuilder {
 Schema workload_schema() {
   std::vector<SchemaField> fields{
       schema::optional("model", model_schema()),
+      schema::optional("profile", profile_section_schema()),
       schema::optional("sequence_length", schema::integer(between(1, 1 << 24), "tokens of a sequence")),
       schema::optional("global_batch", schema::integer(between(1, 1 << 28), "sequences a step")),
       schema::optional("precision",

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/cost/kernel_time.hpp"
+#include "sim/cost/measured_layer.hpp"
 
 namespace trainyard {
 namespace {
@@ -224,10 +225,13 @@ bool has_attention(const LayerType& layer) {
   return std::ranges::any_of(layer.operators, [](const Operator& op) { return op.core_attention; });
 }
 
+bool can_recompute(const LayerType& layer) { return layer.only_measured() || has_attention(layer); }
+
 LayerWork layer_work(const LayerType& layer, const LayerCut& cut, const DeviceType& device, DataType precision,
                      const Software& software) {
+  if (layer.profile) return measured_work(layer, cut, device);
   const LayerWriter writer(cut, device, precision, software);
-  const bool decoder = has_attention(layer);
+  const bool decoder = can_recompute(layer);
   LayerWork work;
   for (const Operator& op : layer.operators) {
     writer.forward(op, TaskKind::forward, work.forward);

@@ -46,14 +46,16 @@ struct LayerWork {
   std::vector<Piece> recompute;          ///< what is done again for the backward pass
   std::vector<Piece> backward;
   Flops recomputed{};                    ///< by model convention (attention in full), this device
+  std::vector<std::string> notes;        ///< what of it lies outside measured ground
 };
 
-/// Pieces of one layer on one device type. Attention kernels that the device lacks run unfused with a fused softmax.
+/// Pieces of one layer on one device type; of a measured layer whole passes. Attention kernels that the device lacks run unfused with a fused softmax.
 [[nodiscard]] LayerWork layer_work(const LayerType& layer, const LayerCut& cut, const DeviceType& device, DataType precision,
                                    const Software& software);
 
-/// Layers with attention are those that recompute applies to; embedding and head always keep their activations.
 [[nodiscard]] bool has_attention(const LayerType& layer);
+/// Recompute applies to layers with attention (embedding and head always keep their activations) and to all without operators.
+[[nodiscard]] bool can_recompute(const LayerType& layer);
 
 /// What `cut` leaves of an amount: 1, 1/t, or (sequence) 1/t with sequence parallelism.
 [[nodiscard]] double remaining_share(TensorCut cut, const LayerCut& how);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/cost/kernel_time.hpp"
+#include "sim/cost/measured_layer.hpp"
 #include "sim/units/text.hpp"
 
 namespace trainyard {
@@ -37,6 +38,7 @@ struct LayerActivations {
 
 LayerActivations activations_of(const LayerType& layer, const LayerCut& cut, const DeviceType& device, const Software& software) {
   LayerActivations sum;
+  if (layer.only_measured()) sum.all = measured_at(curve_of(*layer.profile, device, cut.tensor), cut.sequences).saved;
   for (const Operator& op : layer.operators) {
     const Bytes saved = saved_by(op, cut, device, software);
     sum.all += saved;
@@ -48,7 +50,7 @@ LayerActivations activations_of(const LayerType& layer, const LayerCut& cut, con
 
 /// Q, K and V are kept by selective recompute, which drops only what lies between them and the output of the attention.
 Bytes kept_by(const LayerActivations& layer, const LayerType& type, RecomputeKind recompute, Bytes layer_input) {
-  if (!has_attention(type)) return layer.all;
+  if (!can_recompute(type)) return layer.all;
   switch (recompute) {
     case RecomputeKind::full:
     case RecomputeKind::every: return layer_input;
@@ -66,6 +68,12 @@ Bytes backward_transient(const LayerType& layer, const LayerCut& cut, DataType p
   Bytes held = element_size(precision) * (rows * widest / cut.tensor + rows * hidden * remaining_share(TensorCut::sequence, cut));
   if (cut.sequence_parallel) held += element_size(precision) * (2 * rows * hidden);
   return held;
+}
+
+/// Equal parts where no device holds such a slice: the common refinement of two measured sizes.
+double measured_parameters(const LayerProfile& profile, int tensor) {
+  const auto found = profile.parameters.find(tensor);
+  return found == profile.parameters.end() ? profile.whole_parameters() / tensor : found->second;
 }
 
 double largest_distinct_matrices(const Module& module, std::span<const LayerId> layers, const LayerCut& cut) {
@@ -87,9 +95,11 @@ double parameters_on_device(const Module& module, std::span<const LayerId> layer
   LayerCut whole = cut;
   whole.sequence_parallel = false;  // norms and biases are replicated however activations are split
   double sum = 0;
-  for (const LayerId id : layers)
-    for (const Operator& op : module.types[index(module.layers[index(id)].type)].operators)
-      sum += op.parameters * remaining_share(op.cut, whole);
+  for (const LayerId id : layers) {
+    const LayerType& type = module.types[index(module.layers[index(id)].type)];
+    if (type.only_measured()) sum += measured_parameters(*type.profile, cut.tensor);
+    for (const Operator& op : type.operators) sum += op.parameters * remaining_share(op.cut, whole);
+  }
   return sum;
 }
 
@@ -113,7 +123,7 @@ StaticMemory static_memory(const Module& module, std::span<const LayerId> layers
 
 std::vector<RecomputeBlock> recompute_blocks(const Module& module, std::span<const LayerId> layers, std::span<const Recompute> recompute) {
   const auto in_blocks = [&](std::size_t i) {
-    return recompute[i].kind == RecomputeKind::every && has_attention(module.types[index(module.layers[index(layers[i])].type)]);
+    return recompute[i].kind == RecomputeKind::every && can_recompute(module.types[index(module.layers[index(layers[i])].type)]);
   };
   std::vector<RecomputeBlock> blocks;
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -134,8 +144,9 @@ std::vector<LayerMemory> layer_memory(const Module& module, std::span<const Laye
     for (std::size_t i = block.from; i < block.to; ++i) {
       const LayerType& type = module.types[index(module.layers[index(layers[i])].type)];
       const LayerActivations layer = activations_of(type, cut, device, workload.software);
+      const Bytes input = type.only_measured() ? std::min(layer.all, measured_input(module, layers[i]) * cut.sequences) : layer_input;
       LayerMemory held;
-      held.kept = i == block.from ? kept_by(layer, type, recompute[i].kind, layer_input) : Bytes(0);
+      held.kept = i == block.from ? kept_by(layer, type, recompute[i].kind, input) : Bytes(0);
       held.rebuilt = layer.all - held.kept;
       held.logits = layer.logits;
       if (has_attention(type)) held.transient = backward_transient(type, cut, workload.precision, module.hidden);

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "sim/cost/measured_layer.hpp"
+
 namespace trainyard {
 namespace {
 
@@ -108,9 +110,11 @@ class Change {
 
 std::vector<Resharding> resharding(const Placement& placement, int from, int to) { return Change(placement, from, to).exchanges(); }
 
-Bytes micro_batch_activations(const Placement& placement, int role, DataType precision) {
-  const LayerCut& cut = placement.roles[role].cut;
-  return element_size(precision) * (cut.sequences * cut.context * placement.data_size[role] * cut.tokens * placement.module->hidden);
+Bytes micro_batch_activations(const Placement& placement, int from, int to, DataType precision) {
+  const LayerCut& cut = placement.roles[from].cut;
+  if (only_measured(*placement.module))
+    return measured_crossing(*placement.module, placement.roles[std::min(from, to)].layers.back()) * (cut.sequences * placement.data_size[from]);
+  return element_size(precision) * (cut.sequences * cut.context * placement.data_size[from] * cut.tokens * placement.module->hidden);
 }
 
 }  // namespace trainyard

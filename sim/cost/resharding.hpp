@@ -21,7 +21,7 @@ struct Resharding {
 /// slices suffice. Source: plans.md rule 4; Galvatron's slice-gather, arXiv 2211.13878 §3.3.
 [[nodiscard]] std::vector<Resharding> resharding(const Placement& placement, int from, int to);
 
-/// Activations of one micro-batch between two layers of a stage.
-[[nodiscard]] Bytes micro_batch_activations(const Placement& placement, int role, DataType precision);
+/// Activations of one micro-batch that go from role `from` to role `to`, neighbouring sections of a stage in either direction.
+[[nodiscard]] Bytes micro_batch_activations(const Placement& placement, int from, int to, DataType precision);
 
 }  // namespace trainyard

@@ -4,13 +4,14 @@
 #include <map>
 
 #include "sim/cost/kernel_time.hpp"
+#include "sim/cost/measured_layer.hpp"
 
 namespace trainyard {
 namespace {
 
 /// Does the stage send slices that the receiver must gather (neither whole activations nor sequence-parallel shards)?
-bool scatters(const StageRole& role, const Workload& workload) {
-  return role.cut.tensor > 1 && !role.cut.sequence_parallel && workload.software.pipeline_scatter_gather;
+bool scatters(const StageRole& role, const Module& module, const Workload& workload) {
+  return !only_measured(module) && role.cut.tensor > 1 && !role.cut.sequence_parallel && workload.software.pipeline_scatter_gather;
 }
 
 Bytes activation_bytes(const StageRole& role, const Module& module, const Workload& workload) {
@@ -114,6 +115,11 @@ void keep_slower(std::vector<Piece>& slowest, const std::vector<Piece>& other) {
     if (other[i].kernel && other[i].kernel->alone > slowest[i].kernel->alone) slowest[i].kernel = other[i].kernel;
 }
 
+void keep_notes(const std::vector<std::string>& from, std::vector<std::string>& to) {
+  for (const std::string& note : from)
+    if (std::ranges::find(to, note) == to.end()) to.push_back(note);
+}
+
 LayerWork work_at(const Speed& speed, const LayerType& layer, const LayerCut& cut, const Cluster& cluster, const Workload& workload) {
   LayerWork work = layer_work(layer, cut, cluster.device_types[index(speed.type)], workload.precision, workload.software);
   for (std::vector<Piece>* pieces : {&work.forward, &work.recompute, &work.backward})
@@ -130,6 +136,7 @@ LayerWork slowest_work(const LayerType& layer, const LayerCut& cut, const std::v
     keep_slower(work.forward, other.forward);
     keep_slower(work.recompute, other.recompute);
     keep_slower(work.backward, other.backward);
+    keep_notes(other.notes, work.notes);
   }
   return work;
 }
@@ -141,7 +148,9 @@ Seconds TimedPiece::alone() const {
   return std::max(collective_alone, kernel.alone + (collective_alone - collective->delay) * share);
 }
 
-Bytes transfer_bytes(const StageRole& role, const Module& module, const Workload& workload, int senders, int receivers) {
+Bytes transfer_bytes(const StageRole& role, const Module& module, const Workload& workload, LayerId last, int senders,
+                     int receivers) {
+  if (only_measured(module)) return measured_crossing(module, last) * role.cut.sequences;
   const bool sliced = role.cut.tensor > 1 && (role.cut.sequence_parallel || workload.software.pipeline_scatter_gather);
   const Bytes whole = activation_bytes(role, module, workload);
   return sliced ? whole * (role.cut.context / double(std::max(senders, receivers))) : whole;
@@ -170,7 +179,9 @@ StageWork stage_work(const Cell& cell, const StageRole& role, const Module& modu
       for (const Piece& piece : layer.forward) pieces.forward.push_back(timer.timed(piece));
       for (const Piece& piece : layer.recompute) pieces.recompute.push_back(timer.timed(piece));
       for (const Piece& piece : layer.backward) pieces.backward.push_back(timer.timed(piece));
-      if (workload.software.eager_host && !workload.software.cuda_graphs) {
+      keep_notes(layer.notes, work.notes);
+      const bool measured = module.types[index(kind.first)].profile.has_value();  // with the host's time in it
+      if (workload.software.eager_host && !workload.software.cuda_graphs && !measured) {
         wait_for_host({}, pieces.forward, TaskKind::forward);
         wait_for_host(pieces.recompute, pieces.backward, TaskKind::backward);
       }
@@ -180,7 +191,7 @@ StageWork stage_work(const Cell& cell, const StageRole& role, const Module& modu
     work.layers.back().layer = role.layers[i];
     work.recomputed += recomputed[kind];
   }
-  if (scatters(role, workload)) work.receive.push_back(timer.gather(activation_bytes(role, module, workload)));
+  if (scatters(role, module, workload)) work.receive.push_back(timer.gather(activation_bytes(role, module, workload)));
   return work;
 }
 

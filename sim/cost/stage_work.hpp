@@ -32,6 +32,7 @@ struct StageWork {
   std::vector<LayerPieces> layers;         ///< in order of the forward pass
   std::vector<TimedPiece> receive;         ///< gather that completes what a transfer brought (scatter-gather)
   Flops recomputed{};                      ///< one micro-batch, all members of the cell
+  std::vector<std::string> notes;          ///< what lies outside measured ground, each once
 };
 
 /// A group of a cell's devices. Rates of one ring: alone on its links (in `shape`), and together with other groups that run at the
@@ -53,7 +54,9 @@ struct CellGroups {
 /// A copy of so many parameters into the parts of a finer cut, or back: read and written once each, on the slowest member of a cell.
 [[nodiscard]] Kernel relayout_kernel(const Cell& cell, const Cluster& cluster, double parameters, DataType type);
 
-/// Bytes of one device pair in a transfer from a cell of `senders` to one of `receivers` devices.
-[[nodiscard]] Bytes transfer_bytes(const StageRole& role, const Module& module, const Workload& workload, int senders, int receivers);
+/// Bytes of one device pair in a transfer from a cell of `senders` to one of `receivers` devices; `last`: the last layer before the
+/// cut that the transfer crosses.
+[[nodiscard]] Bytes transfer_bytes(const StageRole& role, const Module& module, const Workload& workload, LayerId last, int senders,
+                                   int receivers);
 
 }  // namespace trainyard

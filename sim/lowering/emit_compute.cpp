@@ -28,6 +28,9 @@ class CellWriter final : public OperationWriter {
         tasks_(emission.cells[cell_class]) {
     work_ = stage_work(emission.placement.cells[cell_], role_, *emission.placement.module, emission.cluster, emission.workload,
                        cell_groups());
+    for (const std::string& note : work_.notes)
+      if (std::ranges::find(emission_.lowered.extrapolated, note) == emission_.lowered.extrapolated.end())
+        emission_.lowered.extrapolated.push_back(note);
     plan_chunks();
     plan_segments();
     measure_memory();

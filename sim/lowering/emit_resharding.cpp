@@ -10,7 +10,8 @@ TaskId add_exchange(Emission& emission, const CommunicatorClass& group, const Sc
   const int from = group.first->cells.front();
   CollectiveShape shape = group.first->shape(group.first->pattern);
   shape.ring_rate = group.lone_rate;
-  const Bytes size = micro_batch_activations(emission.placement, emission.placement.role_of[from], emission.workload.precision) * group.first->share;
+  const int role = emission.placement.role_of[from], other = emission.placement.role_of[group.first->cells.back()];
+  const Bytes size = micro_batch_activations(emission.placement, role, other, emission.workload.precision) * group.first->share;
   const CollectiveCost cost = collective_cost(shape, emission.cluster.transports[index(group.first->transport)], size);
   Task task;
   task.label.kind = TaskKind::tensor;

@@ -28,7 +28,9 @@ void emit_boundary(Emission& emission, const CommunicatorClass& group, bool forw
   const CellTasks& sender = emission.cells[emission.cell_class(sender_cell)];
   const CellTasks& receiver = emission.cells[emission.cell_class(receiver_cell)];
   const auto members = [&](int cell) { return int(emission.placement.cells[cell].members.size()); };
-  const Bytes size = transfer_bytes(role, *emission.placement.module, emission.workload, members(sender_cell), members(receiver_cell)) *
+  const int from = group.first->from_chunk, to = group.first->to_chunk;
+  const LayerId last = forward ? role.chunks[from].back() : emission.placement.role(receiver_cell).chunks[to].back();
+  const Bytes size = transfer_bytes(role, *emission.placement.module, emission.workload, last, members(sender_cell), members(receiver_cell)) *
                      group.first->share;
   const CollectiveCost message = message_cost(emission, group, size);
   Task task;
@@ -36,7 +38,6 @@ void emit_boundary(Emission& emission, const CommunicatorClass& group, bool forw
   task.label.pipeline = role.pipeline;
   task.label.stage = role.position;
   task.label.detail = forward ? "forward" : "backward";
-  const int from = group.first->from_chunk, to = group.first->to_chunk;
   append(task.slots, emission.slots(group.senders, forward ? DeviceStream::forward_send : DeviceStream::backward_send, 0, group.send_lane));
   append(task.slots, emission.slots(group.receivers, forward ? DeviceStream::forward_receive : DeviceStream::backward_receive, 0, group.receive_lane));
   for (const ScheduledOperation& op : role.order) {

@@ -11,7 +11,8 @@
 namespace trainyard {
 namespace {
 
-void note_extrapolated(const Cluster& cluster, const Software& software, Lowered& lowered) {
+void note_extrapolated(const Cluster& cluster, const Module& module, const Software& software, Lowered& lowered) {
+  if (std::ranges::all_of(module.types, [](const LayerType& type) { return type.profile.has_value(); })) return;
   std::vector<bool> seen(cluster.device_types.size(), false);
   for (const DeviceId device : lowered.used) {
     const DeviceTypeId type = cluster.devices[index(device)].type;
@@ -77,7 +78,7 @@ Lowered lower(const Plan& plan, const Workload& workload, const Cluster& cluster
   Lowered lowered;
   for (std::size_t i = 0; i < cluster.devices.size(); ++i)
     if (symmetry.devices.class_of[i] >= 0) lowered.used.push_back(id_at<DeviceId>(i));
-  note_extrapolated(cluster, workload.software, lowered);
+  note_extrapolated(cluster, *placement.module, workload.software, lowered);
   note_jitter(options.jitter, lowered);
   const bool overlap_pipeline = workload.software.overlap_pipeline || overlaps_transfers(placement.part->schedule) || runs_ahead(placement);
   const Resources resources = make_resources(cluster, placement, traffic, symmetry, overlap_pipeline, lowered);

@@ -34,7 +34,7 @@ struct Lowered {
   std::vector<SimulatedDevice> devices;  ///< [processor]
   std::vector<DeviceId> used;            ///< all devices of the Plan
   Flops recomputed{};                    ///< of the step, all devices, by model convention
-  std::vector<std::string> extrapolated; ///< device types whose parameters were not measured; what was drawn
+  std::vector<std::string> extrapolated; ///< what lies outside measured ground; what was drawn
 };
 
 /// The Plan must have passed Plan::check.

@@ -88,6 +88,7 @@ StepReport report_step(const Lowered& lowered, const Timeline& timeline, const S
   report.exposed_communication_fraction = exposed / report.step_time;
   report.model_flops = model_flops_per_step(workload);
   report.hardware_flops = report.model_flops + lowered.recomputed;
+  report.flops_known = knows_flops(workload);
   report.peak = peak_of(lowered, cluster, workload.compute_type());
   report.tokens = tokens_per_step(workload);
   report.samples = workload.global_batch;

@@ -36,14 +36,15 @@ constexpr Words<DataType, 8> kDataTypes{{{DataType::fp64, "fp64"},
                                          {DataType::fp4, "fp4"},
                                          {DataType::int8, "int8"}}};
 
-constexpr Words<OperatorClass, 8> kOperatorClasses{{{OperatorClass::gemm, "gemm"},
+constexpr Words<OperatorClass, 9> kOperatorClasses{{{OperatorClass::gemm, "gemm"},
                                                     {OperatorClass::attention, "attention"},
                                                     {OperatorClass::grouped_gemm, "grouped_gemm"},
                                                     {OperatorClass::memory_bound, "memory_bound"},
                                                     {OperatorClass::embedding, "embedding"},
                                                     {OperatorClass::optimizer, "optimizer"},
                                                     {OperatorClass::communication, "communication"},
-                                                    {OperatorClass::host, "host"}}};
+                                                    {OperatorClass::host, "host"},
+                                                    {OperatorClass::measured, "measured"}}};
 
 constexpr Words<AttentionKernel, 6> kAttentionKernels{{{AttentionKernel::unfused, "unfused"},
                                                        {AttentionKernel::fused_softmax, "fused_softmax"},

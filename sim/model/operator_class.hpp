@@ -14,6 +14,7 @@ enum class OperatorClass {
   optimizer,       ///< update of the weights
   communication,   ///< a collective or a transfer
   host,            ///< work of a CPU
+  measured,        ///< a whole pass of a layer, as a profile has it
 };
 
 [[nodiscard]] std::string_view name(OperatorClass kind);

@@ -64,6 +64,7 @@ bool check_part(const PartView& view, const PlanPhase& phase, Problems& problems
   check_stages(view, problems);
   check_pipelines(view, problems);
   check_device_types(view, problems);
+  check_profiles(view, phase, problems);
   if (problems.size() == before) check_orders(view, phase, problems);
   return true;
 }

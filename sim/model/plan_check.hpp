@@ -34,6 +34,8 @@ void check_pipelines(const PartView& view, Problems& problems);
 void check_orders(const PartView& view, const PlanPhase& phase, Problems& problems);
 /// Whether the devices used have the workload's data type and attention kernel.
 void check_device_types(const PartView& view, Problems& problems);
+/// Whether measured layers were measured where and how the Plan runs them.
+void check_profiles(const PartView& view, const PlanPhase& phase, Problems& problems);
 /// Constructs of the grammar that the lowering does not know, by name; the Plan's ids are in range.
 void check_constructs(const Plan& plan, const Cluster& cluster, const Workload& workload, Problems& problems);
 

@@ -57,8 +57,9 @@ struct StepReport {
   double bubble_fraction = 0;                  ///< time_breakdown.bubble / step time
   double exposed_communication_fraction = 0;
   Flops model_flops{}, hardware_flops{};       ///< a step, all devices
+  bool flops_known = true;                     ///< else both say nothing
   FlopsPerSecond peak{};                       ///< sum of the devices' dense peaks of the data type
-  double tokens = 0, samples = 0;              ///< a step
+  double tokens = 0, samples = 0;              ///< a step; 0 tokens: samples have none
   std::int64_t gpus = 0;
   MemoryReport memory;
   Bytes peak_host_memory{};

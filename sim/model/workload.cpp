@@ -1,28 +1,63 @@
 #include "sim/model/workload.hpp"
 
+#include <algorithm>
+#include <cctype>
+
 namespace trainyard {
+namespace {
+
+bool is_number(const std::string& name) {
+  return !name.empty() && std::ranges::all_of(name, [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+bool knows_flops(const LayerType& type) {
+  return !type.only_measured() || (type.profile->forward_flops && type.profile->backward_flops);
+}
+
+/// Forward and backward of one sample.
+Flops flops_of(const LayerType& type, double tokens) {
+  if (type.only_measured()) return type.profile->forward_flops.value_or(Flops(0)) + type.profile->backward_flops.value_or(Flops(0));
+  Flops sum{};
+  for (const Operator& op : type.operators) sum += op.forward_flops.of(tokens) + op.backward_flops.of(tokens);
+  return sum;
+}
+
+}  // namespace
+
+std::vector<bool> Module::counted_layers() const {
+  std::vector<bool> counted;
+  for (const Layer& layer : layers) counted.push_back(is_number(layer.name));
+  if (std::ranges::find(counted, true) == counted.end()) counted.assign(layers.size(), true);
+  return counted;
+}
 
 double parameter_count(const Module& module) {
   double sum = 0;
-  for (const Layer& layer : module.layers)
-    for (const Operator& op : module.types[index(layer.type)].operators) {
+  for (const Layer& layer : module.layers) {
+    const LayerType& type = module.types[index(layer.type)];
+    if (type.only_measured()) sum += type.profile->whole_parameters();
+    for (const Operator& op : type.operators) {
       const bool shared_table = !layer.tied_to.empty() && op.cut == TensorCut::vocabulary;
       if (!shared_table) sum += op.parameters;
     }
+  }
   return sum;
 }
 
 Flops model_flops_per_step(const Workload& workload) {
-  Flops per_sequence{};
+  Flops per_sample{};
   for (const Pass& pass : workload.passes) {
     const Module& module = workload.modules[index(pass.module)];
     for (const Layer& layer : module.layers)
-      for (const Operator& op : module.types[index(layer.type)].operators) {
-        const double q = workload.data.sequence_length;
-        per_sequence += pass.sequences_per_sample * (op.forward_flops.of(q) + op.backward_flops.of(q));
-      }
+      per_sample += pass.sequences_per_sample * flops_of(module.types[index(layer.type)], workload.data.sequence_length);
   }
-  return per_sequence * workload.global_batch;
+  return per_sample * workload.global_batch;
+}
+
+bool knows_flops(const Workload& workload) {
+  return std::ranges::all_of(workload.modules, [](const Module& module) {
+    return std::ranges::all_of(module.types, [](const LayerType& type) { return knows_flops(type); });
+  });
 }
 
 double tokens_per_step(const Workload& workload) { return workload.global_batch * workload.data.sequence_length; }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/model/data_type.hpp"
+#include "sim/model/layer_profile.hpp"
 #include "sim/model/operator_class.hpp"
 #include "sim/model/software.hpp"
 #include "sim/units/ids.hpp"
@@ -68,6 +69,8 @@ struct Operator {
 struct LayerType {
   std::string name;                    ///< "embedding", "decoder", "head"
   std::vector<Operator> operators;     ///< in order of the forward pass
+  std::optional<LayerProfile> profile{};  ///< its times stand for the operators'; without operators, its bytes and parameters too
+  [[nodiscard]] bool only_measured() const { return profile && operators.empty(); }
   friend bool operator==(const LayerType&, const LayerType&) = default;
 };
 
@@ -84,7 +87,9 @@ struct Module {
   std::string family;                  ///< "gpt", "llama": for people
   std::vector<LayerType> types;
   std::vector<Layer> layers;
-  double hidden = 0, vocabulary = 0;   ///< vocabulary as stored (padded)
+  double hidden = 0, vocabulary = 0;   ///< vocabulary as stored (padded); 0 without operators
+  /// The layers that an even pipeline counts: the numbered ones (between embedding and head), or all where none is numbered.
+  [[nodiscard]] std::vector<bool> counted_layers() const;
   friend bool operator==(const Module&, const Module&) = default;
 };
 
@@ -106,7 +111,7 @@ struct Pass {
 
 /// Lengths and loads where they vary; empty vectors: all sequences have `sequence_length`, all items equal load.
 struct Data {
-  double sequence_length = 0;
+  double sequence_length = 0;          ///< 0: samples have no tokens (images)
   std::vector<double> lengths, output_lengths;
   std::vector<Seconds> arrivals;
   std::vector<std::vector<double>> item_load;   ///< [layer][item]: share of each item
@@ -138,8 +143,11 @@ struct Workload {
 /// Parameters of a module; a tied table counts once.
 [[nodiscard]] double parameter_count(const Module& module);
 /// Model FLOPs of one training step by Megatron's convention: forward + backward, attention in full, head counted,
-/// embedding look-up and recompute not.
+/// embedding look-up and recompute not. Layers whose FLOPs are not known count nothing: see knows_flops.
 [[nodiscard]] Flops model_flops_per_step(const Workload& workload);
+/// Whether the FLOPs of every layer are known.
+[[nodiscard]] bool knows_flops(const Workload& workload);
+/// 0 where samples have no tokens.
 [[nodiscard]] double tokens_per_step(const Workload& workload);
 
 }  // namespace trainyard

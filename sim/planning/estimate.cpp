@@ -164,7 +164,7 @@ class Estimator {
   /// The exchanges of activations with the section before, there and back.
   Seconds resharding_time(int role) const {
     Seconds both{};
-    const Bytes activations = micro_batch_activations(placement_, role, workload_.precision);
+    const Bytes activations = micro_batch_activations(placement_, role - 1, role, workload_.precision);
     for (const auto& [from, to] : {std::pair{role - 1, role}, {role, role - 1}}) {
       Seconds slowest{};
       for (const Resharding& change : resharding(placement_, from, to))
@@ -182,7 +182,8 @@ class Estimator {
     CollectiveShape shape{CollectiveKind::send, 2, 1, 1, route.bottleneck, route.latency};
     // All of a cell's samples pass its port, and those of several senders the receiver's.
     const double crowd = std::max(1.0, double(placement_.data_size[placement_.role_of[cell]]) / placement_.data_size[placement_.role_of[next.cell]]);
-    const Bytes size = transfer_bytes(role, *placement_.module, workload_, int(senders.size()), int(receivers.size())) * crowd;
+    const LayerId last = role.chunks.front().back();
+    const Bytes size = transfer_bytes(role, *placement_.module, workload_, last, int(senders.size()), int(receivers.size())) * crowd;
     return collective_cost(shape, cluster_.transports[index(router_.transport_of(route))], size)
         .alone(route.bottleneck);
   }

@@ -103,7 +103,7 @@ Layout layout_of(const ShortPlan& plan) {
 }
 
 int numbered_layers(const Module& module) {
-  return static_cast<int>(std::ranges::count_if(module.layers, plan_names::is_numbered));
+  return static_cast<int>(std::ranges::count(module.counted_layers(), true));
 }
 
 /// Visits go round after round over the stages; with zb_v the second round goes back.
@@ -132,13 +132,14 @@ std::vector<int> counts_by_visit(const ShortPlan& plan, int total) {
 /// last.
 std::vector<std::vector<LayerId>> layers_by_visit(const Module& module, const std::vector<int>& counts) {
   std::vector<std::vector<LayerId>> visits(counts.size());
+  const std::vector<bool> counted = module.counted_layers();
   std::size_t visit = 0;
   int taken = 0;
   for (std::size_t l = 0; l < module.layers.size(); ++l) {
-    if (plan_names::is_numbered(module.layers[l])) {
+    if (counted[l]) {
       while (visit + 1 < counts.size() && taken == counts[visit]) ++visit, taken = 0;
       ++taken;
-    } else if (l > 0 && plan_names::is_numbered(module.layers[l - 1])) {
+    } else if (l > 0 && counted[l - 1]) {
       visit = counts.size() - 1;
     }
     visits[visit].push_back(id_at<LayerId>(l));

@@ -63,9 +63,10 @@ class Line {
  private:
   StageView view(const Stage& stage, const Module& module, const Workload& workload) const {
     StageView result;
+    const std::vector<bool> counted = module.counted_layers();
     for (const auto& chunk : stage.chunks)
       for (const LayerId layer : chunk)
-        if (plan_names::is_numbered(module.layers[index(layer)])) ++result.layers;
+        if (counted[index(layer)]) ++result.layers;
     const LayerId first = stage.chunks.empty() || stage.chunks[0].empty() ? LayerId{} : stage.chunks[0][0];
     result.layout = *settings_of(stage, first, workload).layout;
     for (const auto& chunk : stage.chunks)

@@ -42,6 +42,13 @@ IndexRange run_from(const std::vector<int>& values) {
   return {values[0], values[count - 1], count == 1 ? 1 : step};
 }
 
+bool is_numbered(const Layer& layer) {
+  const LayerPiece piece = layer_piece(layer.name);
+  return piece.range && piece.range->first == piece.range->last;
+}
+
+bool has_only_names(const Module& module) { return std::ranges::none_of(module.layers, is_numbered); }
+
 std::string known_layers(const Module& module) {
   std::vector<LayerId> all;
   for (std::size_t l = 0; l < module.layers.size(); ++l) all.push_back(id_at<LayerId>(l));
@@ -156,15 +163,11 @@ DeviceSet DeviceNames::set(const std::vector<DeviceId>& devices) const {
   return set;
 }
 
-bool is_numbered(const Layer& layer) {
-  const LayerPiece piece = layer_piece(layer.name);
-  return piece.range && piece.range->first == piece.range->last;
-}
-
 std::vector<LayerId> layer_ids(const LayerSet& set, const Module& module, const SourcePlace& place,
                                Diagnostics& diagnostics) {
   std::map<std::string, LayerId, std::less<>> known;
   for (std::size_t l = 0; l < module.layers.size(); ++l) known.emplace(module.layers[l].name, id_at<LayerId>(l));
+  for (std::size_t l = 0; l < module.layers.size() && has_only_names(module); ++l) known.emplace(std::to_string(l), id_at<LayerId>(l));
   std::vector<LayerId> ids;
   // Stops at the first that does not exist: a range may be far too long.
   const auto add = [&](const std::string& name) {
@@ -186,8 +189,9 @@ std::vector<LayerId> layer_ids(const LayerSet& set, const Module& module, const 
 
 LayerSet layer_set(const std::vector<LayerId>& layers, const Module& module) {
   LayerSet set;
+  const bool by_position = has_only_names(module);
   for (const LayerId id : layers) {
-    const LayerPiece piece = layer_piece(module.layers[index(id)].name);
+    const LayerPiece piece = layer_piece(by_position ? std::to_string(index(id)) : module.layers[index(id)].name);
     const bool joins =
         !set.empty() && piece.range && set.back().range && set.back().range->last + 1 == piece.range->first;
     if (joins)

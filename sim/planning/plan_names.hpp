@@ -39,11 +39,10 @@ class DeviceNames {
   std::vector<int> index_in_node_;   ///< [device]; -1 for what is no GPU
 };
 
-/// Layers of a module by name; a layer whose name is a number is a numbered one.
+/// Layers of a module by name; where no name is a number, a number is a layer's position from 0.
 [[nodiscard]] std::vector<LayerId> layer_ids(const LayerSet& set, const Module& module, const SourcePlace& place,
                                              Diagnostics& diagnostics);
 [[nodiscard]] LayerSet layer_set(const std::vector<LayerId>& layers, const Module& module);
-[[nodiscard]] bool is_numbered(const Layer& layer);
 
 /// The pass of that name; "": the only one, or the only one that trains.
 [[nodiscard]] std::optional<PassId> find_pass(const Workload& workload, std::string_view name);

@@ -37,8 +37,7 @@ ModelSizes sizes_of(const Workload& workload) {
       sizes.heads = op.attention.heads;
       sizes.key_value_heads = op.attention.key_value_heads;
     }
-  for (const Layer& layer : module.layers)
-    if (has_attention(module.types[index(layer.type)])) ++sizes.layers;
+  sizes.layers = int(std::ranges::count(module.counted_layers(), true));
   return sizes;
 }
 
@@ -55,8 +54,8 @@ class UniformSearch {
       if (auto found = simulate_best()) return std::move(*found);
     }
     if (nearest_miss_) return Infeasible{shortfall_text(*nearest_miss_), nearest_miss_, std::move(rejected_)};
-    return Infeasible{"no tensor x pipeline x data layout divides the devices, the layers and the batch", std::nullopt,
-                      std::move(rejected_)};
+    if (first_problem_.empty()) first_problem_ = "no tensor x pipeline x data layout divides the devices, the layers and the batch";
+    return Infeasible{first_problem_, std::nullopt, std::move(rejected_)};
   }
 
  private:
@@ -100,8 +99,11 @@ class UniformSearch {
       shape.devices = devices;
       shape.settings.recompute = Recompute{recompute, 1};
       Expanded expanded = expand(shape, cluster(), context_.workload);
-      if (!expanded.why_not.empty() || !expanded.plan.check(cluster(), context_.workload).empty()) continue;
-      consider(std::move(expanded.plan));
+      if (!expanded.why_not.empty()) continue;
+      if (const auto wrong = expanded.plan.check(cluster(), context_.workload); wrong.empty())
+        consider(std::move(expanded.plan));
+      else if (first_problem_.empty())
+        first_problem_ = wrong.front();
     }
   }
 
@@ -157,6 +159,7 @@ class UniformSearch {
   std::vector<Candidate> candidates_;
   std::vector<Rejected> rejected_;
   std::optional<MemoryReport> nearest_miss_;
+  std::string first_problem_;            ///< of the first candidate that Plan::check refuses
 };
 
 }  // namespace

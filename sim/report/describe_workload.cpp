@@ -23,17 +23,53 @@ std::string layers_text(const Module& module) {
   return text;
 }
 
+bool only_measured(const Module& module) {
+  return std::ranges::any_of(module.types, [](const LayerType& type) { return type.only_measured(); });
+}
+
+/// "V100-SXM2-32GB at tensor 1, micro-batches of 16, 32": what the first measured layer has, which stands for all.
+std::string measured_text(const Module& module) {
+  const auto measured = std::ranges::find_if(module.types, [](const LayerType& type) { return type.profile.has_value(); });
+  if (measured == module.types.end()) return "";
+  std::string text;
+  for (const MeasuredCurve& curve : measured->profile->curves) {
+    std::string samples;
+    for (const MeasuredPoint& point : curve.points) samples += fmt::format("{}{}", samples.empty() ? "" : ", ", point.samples);
+    text += fmt::format("  measured on {} at tensor {}, micro-batches of {}{}\n", curve.device, curve.tensor, samples,
+                        curve.rule.empty() ? "" : ": " + curve.rule);
+  }
+  return text;
+}
+
+/// One line a layer, of the first curve's smallest micro-batch.
+std::string measured_layers_text(const Module& module) {
+  std::string text;
+  for (const Layer& layer : module.layers) {
+    const LayerProfile& profile = *module.types[index(layer.type)].profile;
+    const MeasuredPoint& point = profile.curves.front().points.front();
+    text += fmt::format("    {}: forward {}, backward {} of {} samples; a sample keeps {} and sends {}; {} parameters\n", layer.name,
+                        to_text(point.forward), to_text(point.backward), point.samples, to_text(point.saved * (1 / point.samples)),
+                        to_text(profile.output), count_in_words(profile.whole_parameters()));
+  }
+  return text;
+}
+
 std::string module_text(const Module& module) {
+  if (only_measured(module))
+    return fmt::format("  module {}: {} parameters; {} measured layers\n", module.name, count_in_words(parameter_count(module)),
+                       module.layers.size()) + measured_text(module) + measured_layers_text(module);
   return fmt::format("  module {}: {} parameters; {}; hidden {}, vocabulary {}\n", module.name,
                      count_in_words(parameter_count(module)), layers_text(module), whole(module.hidden),
-                     whole(module.vocabulary));
+                     whole(module.vocabulary)) + measured_text(module);
 }
 
 std::string work_text(const Workload& workload) {
-  const Flops step = model_flops_per_step(workload);
   const double tokens = tokens_per_step(workload);
+  const std::string amount = tokens > 0 ? whole(tokens) + " tokens" : whole(workload.global_batch) + " samples";
+  if (!knows_flops(workload)) return fmt::format("  a step: {}; the profile gives no FLOPs\n", amount);
+  const Flops step = model_flops_per_step(workload);
   std::string text =
-      fmt::format("  a step: {} tokens, {} (forward and backward, without recompute)", whole(tokens), to_text(step));
+      fmt::format("  a step: {}, {} (forward and backward, without recompute)", amount, to_text(step));
   if (tokens > 0) text += fmt::format("; {} a token", to_text(Flops(step.value / tokens)));
   return text + "\n";
 }
@@ -43,8 +79,9 @@ using Switch = std::pair<const char*, bool>;
 }  // namespace
 
 std::string one_line(const Workload& workload) {
-  return fmt::format("{} · sequence {} · global batch {} · {}", workload.model, whole(workload.data.sequence_length),
-                     whole(workload.global_batch), name(workload.compute_type()));
+  const double tokens = workload.data.sequence_length;
+  const std::string sequence = tokens > 0 ? fmt::format(" · sequence {}", whole(tokens)) : "";
+  return fmt::format("{}{} · global batch {} · {}", workload.model, sequence, whole(workload.global_batch), name(workload.compute_type()));
 }
 
 std::string switches_text(const Software& software) {

@@ -12,6 +12,23 @@ void add_price(Figures& figures, const StepReport& step) {
   if (!step.price_known) return;
   figures.price_usd_per_h = in_dollars_per_hour(step.price);
   figures.usd_per_million_tokens = ratio(step.price.value * step.step_time.value * 1e6, step.tokens);
+  figures.usd_per_million_samples = ratio(step.price.value * step.step_time.value * 1e6, step.samples);
+}
+
+void add_flops(Figures& figures, const StepReport& step) {
+  if (!step.flops_known) return;
+  const double seconds = step.step_time.value, gpus = static_cast<double>(step.gpus);
+  figures.model_tflops_per_gpu = ratio(step.model_flops.value, seconds * gpus * 1e12);
+  figures.hardware_tflops_per_gpu = ratio(step.hardware_flops.value, seconds * gpus * 1e12);
+  figures.mfu = ratio(step.model_flops.value, seconds * step.peak.value);
+  figures.hfu = ratio(step.hardware_flops.value, seconds * step.peak.value);
+}
+
+void add_tokens(Figures& figures, const StepReport& step) {
+  if (!(step.tokens > 0)) return;
+  const double seconds = step.step_time.value, gpus = static_cast<double>(step.gpus);
+  figures.tokens_per_s = ratio(step.tokens, seconds);
+  figures.tokens_per_s_per_gpu = ratio(step.tokens, seconds * gpus);
 }
 
 }  // namespace
@@ -25,17 +42,12 @@ Figures figures_of(const CaseResult& result) {
   if (result.status != CaseStatus::ok) return figures;
   const StepReport& step = result.step;
   const double seconds = step.step_time.value;
-  const double gpus = static_cast<double>(step.gpus);
   figures.gpus = step.gpus;
   figures.step_time_s = seconds;
   figures.first_step_s = step.first_step_time.value;
-  figures.tokens_per_s = ratio(step.tokens, seconds);
   figures.samples_per_s = ratio(step.samples, seconds);
-  figures.tokens_per_s_per_gpu = ratio(step.tokens, seconds * gpus);
-  figures.model_tflops_per_gpu = ratio(step.model_flops.value, seconds * gpus * 1e12);
-  figures.hardware_tflops_per_gpu = ratio(step.hardware_flops.value, seconds * gpus * 1e12);
-  figures.mfu = ratio(step.model_flops.value, seconds * step.peak.value);
-  figures.hfu = ratio(step.hardware_flops.value, seconds * step.peak.value);
+  add_tokens(figures, step);
+  add_flops(figures, step);
   figures.bubble_fraction = step.bubble_fraction;
   figures.exposed_communication_fraction = step.exposed_communication_fraction;
   figures.peak_host_memory_bytes = step.peak_host_memory.value;

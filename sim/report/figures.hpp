@@ -8,7 +8,7 @@
 
 namespace trainyard {
 
-/// SI units, the unit is in the name.
+/// SI units, the unit is in the name. Samples without tokens have no figures a token, layers without FLOPs none a FLOP.
 struct Figures {
   std::optional<std::int64_t> gpus;
   std::optional<double> step_time_s, first_step_s;
@@ -17,7 +17,7 @@ struct Figures {
   std::optional<double> mfu, hfu;  ///< against the sum of the devices' dense peaks; hfu counts recompute
   std::optional<double> bubble_fraction, exposed_communication_fraction;
   std::optional<double> peak_host_memory_bytes;
-  std::optional<double> price_usd_per_h, usd_per_million_tokens;  ///< absent when a price is unknown
+  std::optional<double> price_usd_per_h, usd_per_million_tokens, usd_per_million_samples;  ///< absent when a price is unknown
 };
 
 [[nodiscard]] Figures figures_of(const CaseResult& result);

@@ -15,11 +15,18 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
+/// Of tokens, or of samples where these have none: all results of a block have the same.
+std::optional<double> rate_of(const Figures& figures) { return figures.tokens_per_s ? figures.tokens_per_s : figures.samples_per_s; }
+std::optional<double> price_of_a_million(const Figures& figures) {
+  return figures.tokens_per_s ? figures.usd_per_million_tokens : figures.usd_per_million_samples;
+}
+std::string unit_of(const Figures& figures) { return figures.tokens_per_s ? "token" : "sample"; }
+
 /// Lower is better. Unknown prices come after known ones, before what did not run.
 double badness(const CaseResult& result, Ranking ranking) {
   const Figures figures = figures_of(result);
-  if (ranking == Ranking::cost) return figures.usd_per_million_tokens.value_or(kUnknown);
-  return -figures.tokens_per_s.value_or(0);
+  if (ranking == Ranking::cost) return price_of_a_million(figures).value_or(kUnknown);
+  return -rate_of(figures).value_or(0);
 }
 
 /// Share of the cluster's dense peak that the devices of a Plan hold; 0 where the data type has no peak.
@@ -47,13 +54,13 @@ struct Pair {
 
 std::string headline(const Pair& pair, Ranking ranking) {
   const Figures first = figures_of(pair.first), second = figures_of(pair.second);
-  if (ranking == Ranking::cost && first.usd_per_million_tokens && second.usd_per_million_tokens) {
-    const double ratio = *first.usd_per_million_tokens / *second.usd_per_million_tokens;
-    return fmt::format("a token of {} costs {} {}", pair.first_name,
+  if (ranking == Ranking::cost && price_of_a_million(first) && price_of_a_million(second)) {
+    const double ratio = *price_of_a_million(first) / *price_of_a_million(second);
+    return fmt::format("a {} of {} costs {} {}", unit_of(first), pair.first_name,
                        difference(ratio, "more than one of", "less than one of", "as much as one of"),
                        pair.second_name);
   }
-  const double ratio = first.tokens_per_s.value_or(0) / second.tokens_per_s.value_or(kUnknown);
+  const double ratio = rate_of(first).value_or(0) / rate_of(second).value_or(kUnknown);
   return fmt::format("{} is {} {}", pair.first_name, difference(ratio, "faster than", "slower than", "as fast as"),
                      pair.second_name);
 }
@@ -64,20 +71,21 @@ std::string reasons(const Pair& pair, const TableBlock& block) {
   if (std::abs(first - second) > 5e-4)
     return fmt::format(": it uses {} of the cluster's FLOP/s, {} {}", percent(first), pair.second_name,
                        percent(second));
-  const double first_mfu = figures_of(pair.first).mfu.value_or(0), second_mfu = figures_of(pair.second).mfu.value_or(0);
+  const auto first_mfu = figures_of(pair.first).mfu, second_mfu = figures_of(pair.second).mfu;
+  if (!first_mfu || !second_mfu) return fmt::format(": both use {} of the cluster's FLOP/s", percent(first));
   return fmt::format(": both use {} of the cluster's FLOP/s, at an MFU of {} and {}", percent(first),
-                     percent(first_mfu), percent(second_mfu));
+                     percent(*first_mfu), percent(*second_mfu));
 }
 
 /// What the ranking does not say: the price a token, or the speed.
 std::string other_side(const Pair& pair, Ranking ranking) {
   const Figures first = figures_of(pair.first), second = figures_of(pair.second);
-  if (!first.usd_per_million_tokens || !second.usd_per_million_tokens) return "";
+  if (!price_of_a_million(first) || !price_of_a_million(second)) return "";
   if (ranking == Ranking::cost)
-    return "; it is " + difference(*first.tokens_per_s / *second.tokens_per_s, "faster", "slower", "as fast");
-  if (*second.usd_per_million_tokens <= 0) return "";
-  return "; a token costs " +
-         difference(*first.usd_per_million_tokens / *second.usd_per_million_tokens, "more", "less", "as much");
+    return "; it is " + difference(*rate_of(first) / *rate_of(second), "faster", "slower", "as fast");
+  if (*price_of_a_million(second) <= 0) return "";
+  return "; a " + unit_of(first) + " costs " +
+         difference(*price_of_a_million(first) / *price_of_a_million(second), "more", "less", "as much");
 }
 
 }  // namespace
@@ -98,7 +106,7 @@ int cheapest(const TableBlock& block) {
   int best = -1, known = 0, equal = 0;
   double lowest = kUnknown;
   for (std::size_t i = 0; i < block.results.size(); ++i) {
-    const std::optional<double> price = figures_of(block.results[i]).usd_per_million_tokens;
+    const std::optional<double> price = price_of_a_million(figures_of(block.results[i]));
     if (!price) continue;
     ++known;
     equal = *price < lowest ? 1 : equal + (*price == lowest ? 1 : 0);

@@ -32,6 +32,13 @@ constexpr std::array kColumns{
     Column{"USD/h", Side::right},   Column{"USD/M tokens", Side::right},   Column{"", Side::left}};
 using Row = std::array<std::string, kColumns.size()>;
 
+/// Samples without tokens (images) are counted themselves.
+std::string title_of(std::size_t column, bool tokens) {
+  std::string title = kColumns[column].title;
+  if (const std::size_t at = title.find("tokens"); !tokens && at != std::string::npos) title.replace(at, 6, "samples");
+  return title;
+}
+
 struct Line {
   bool numbers = true;
   Row cells;           ///< numbers: all; else the first two
@@ -52,7 +59,7 @@ Row number_cells(const CaseResult& result) {
   const auto dollars = [](double value) { return with_decimals(value, 2); };
   return {"",
           "",
-          shown(figures.tokens_per_s, three_digits),
+          shown(figures.tokens_per_s ? figures.tokens_per_s : figures.samples_per_s, three_digits),
           shown(figures.mfu, percent),
           to_text(result.step.step_time),
           percent(result.step.bubble_fraction),
@@ -60,7 +67,7 @@ Row number_cells(const CaseResult& result) {
           has_memory(result) ? memory_text(result.step.memory) : "?",
           result.step.memory.device,
           shown(figures.price_usd_per_h, dollars),
-          shown(figures.usd_per_million_tokens, three_digits),
+          shown(figures.tokens_per_s ? figures.usd_per_million_tokens : figures.usd_per_million_samples, three_digits),
           ""};
 }
 
@@ -86,11 +93,11 @@ std::vector<Line> lines_of(const TableBlock& block, const std::vector<std::size_
   return lines;
 }
 
-std::array<std::size_t, kColumns.size()> widths_of(const std::vector<Line>& lines) {
+std::array<std::size_t, kColumns.size()> widths_of(const std::vector<Line>& lines, bool tokens) {
   const bool any_number = std::any_of(lines.begin(), lines.end(), [](const Line& line) { return line.numbers; });
   std::array<std::size_t, kColumns.size()> widths{};
   for (std::size_t c = 0; c < kColumns.size(); ++c) {
-    widths[c] = any_number ? width_of(kColumns[c].title) : 0;
+    widths[c] = any_number ? width_of(title_of(c, tokens)) : 0;
     for (const Line& line : lines) widths[c] = std::max(widths[c], width_of(line.cells[c]));
   }
   return widths;
@@ -128,12 +135,12 @@ std::string with_reason(const std::string& start, const std::string& reason, boo
   return text.empty() ? trimmed(start) + "\n" : text;
 }
 
-std::string rows_text(const std::vector<Line>& lines, bool colour) {
-  const auto widths = widths_of(lines);
+std::string rows_text(const std::vector<Line>& lines, bool tokens, bool colour) {
+  const auto widths = widths_of(lines, tokens);
   const bool any_number = std::any_of(lines.begin(), lines.end(), [](const Line& line) { return line.numbers; });
   std::string text;
   if (any_number) {
-    const auto title = [](std::size_t c) { return std::string(kColumns[c].title); };
+    const auto title = [&](std::size_t c) { return title_of(c, tokens); };
     text += paint(trimmed(laid_out(widths, kColumns.size(), title)), "1", colour) + "\n";
   }
   for (const Line& line : lines) {
@@ -180,7 +187,7 @@ std::string notes_text(const TableBlock& block, const std::vector<std::size_t>& 
 
 std::string block_text(const TableBlock& block, const TableStyle& style) {
   const std::vector<std::size_t> order = ranked(block);
-  std::string text = heading(block, style.colour) + rows_text(lines_of(block, order), style.colour);
+  std::string text = heading(block, style.colour) + rows_text(lines_of(block, order), block.workload->data.sequence_length > 0, style.colour);
   const std::string sentence = comparison(block, order);
   const std::string notes = notes_text(block, order, style.timings);
   if (!sentence.empty() || !notes.empty()) text += "\n";

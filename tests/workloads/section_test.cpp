@@ -138,7 +138,7 @@ TEST_CASE("What parses but is not simulated yet is refused by name") {
   CHECK(error_of(with(", routing: uniform")) == "w.yaml:1:72: routing: routing is not simulated yet");
   CHECK(error_of("{trace: DIR, format: chakra}") ==
         "w.yaml:1:9: trace: trace is not simulated yet\nw.yaml:1:22: format: format is not simulated yet");
-  CHECK(error_of("{profile: FILE}") == "w.yaml:1:11: profile: profile is not simulated yet");
+  CHECK(error_of("{profile: FILE, global_batch: 8}") == "w.yaml:1:11: profile: \"./FILE\" no such file");
 }
 
 TEST_CASE("Missing keys are named together") {

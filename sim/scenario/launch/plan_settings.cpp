@@ -144,13 +144,14 @@ class PlanReader {
   std::string layers(launch::Settings& s) {
     const Part& part = part_of(plan_);
     const Module& module = workload_.modules[index(workload_.passes[index(part.pass)].module)];
+    const std::vector<bool> counted = module.counted_layers();
     std::size_t next = 0;
     for (std::size_t c = 0; c < part.stages[0].chunks.size(); ++c)
       for (const StageId id : part.pipelines[0].stages) {
         std::int64_t count = 0;
         for (const LayerId layer : part.stages[index(id)].chunks[c]) {
           if (index(layer) != next++) return "layers that do not follow each other from stage to stage";
-          if (plan_names::is_numbered(module.layers[index(layer)])) ++count;
+          if (counted[index(layer)]) ++count;
         }
         counts_.push_back(count);
       }
@@ -164,13 +165,14 @@ class PlanReader {
   std::string recompute(launch::Settings& s) const {
     const Part& part = part_of(plan_);
     const Module& module = workload_.modules[index(workload_.passes[index(part.pass)].module)];
+    const std::vector<bool> counted = module.counted_layers();
     std::set<std::string> kinds;
     std::set<std::int64_t> leading;
     for (const Stage& stage : part.stages)
       for (const auto& chunk : stage.chunks) {
         std::int64_t full = 0, at = 0;
         for (const LayerId layer : chunk) {
-          if (!plan_names::is_numbered(module.layers[index(layer)])) continue;
+          if (!counted[index(layer)]) continue;
           const Recompute here = *settings_of(stage, layer, workload_).recompute;
           kinds.insert(here.kind == RecomputeKind::every ? fmt::format("every {}", here.every)
                                                          : std::string(word(here.kind)));
