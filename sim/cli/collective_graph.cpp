@@ -22,13 +22,6 @@ BytesPerSecond rate_over(const Cluster& cluster, const Links& links) {
   return least;
 }
 
-/// The members that lie on the first one's node, when all nodes hold equally many.
-std::vector<DeviceId> first_node_of(const std::vector<DeviceId>& members, const RingUse& use) {
-  const std::size_t each = members.size() / static_cast<std::size_t>(use.nodes);
-  if (use.nodes < 2 || each < 2 || members.size() % static_cast<std::size_t>(use.nodes) != 0) return {};
-  return {members.begin(), members.begin() + static_cast<std::ptrdiff_t>(each)};
-}
-
 std::optional<InnerGroup> inner_group(const Cluster& cluster, const Router& router, const std::vector<DeviceId>& members) {
   if (members.empty()) return std::nullopt;
   const RingUse use = router.rings(members);
@@ -44,7 +37,7 @@ CollectiveGroup ring_group(const Cluster& cluster, const Router& router, const s
   group.shape.hops = use.nodes > 1 ? use.nodes : group.shape.members;
   group.shape.rings = use.rings;
   group.shape.hop_latency = use.hop_latency;
-  group.shape.inside = inner_group(cluster, router, first_node_of(members, use));
+  group.shape.inside = inner_group(cluster, router, use.beside_first);
   return group;
 }
 

@@ -134,7 +134,7 @@ CollectiveCost collective_cost(const CollectiveShape& shape, const Transport& tr
   if (shape.algorithm == Algorithm::automatic) return fastest(shape, transport, size);
   if (!offers(transport, shape, shape.algorithm))
     throw UserError(std::string("no ") + word(shape.algorithm) + " all-reduce over " + transport.name +
-                    (shape.algorithm == Algorithm::hierarchical ? " among devices of one node" : ""));
+                    (shape.algorithm == Algorithm::hierarchical ? ": it takes several nodes with equally many devices" : ""));
   return cost_of(shape, transport, size, shape.algorithm);
 }
 

@@ -52,7 +52,7 @@ StagePosition position_of(const Part& part, const Pipeline& line, int position) 
 
 bool are_one_section(const Settings& a, const Settings& b) {
   return a.layout == b.layout && a.zero == b.zero && a.regather == b.regather && a.context_kind == b.context_kind &&
-         a.sequence_parallel == b.sequence_parallel;
+         a.sequence_parallel == b.sequence_parallel && a.wire == b.wire;
 }
 
 using Chunks = std::vector<std::vector<LayerId>>;
@@ -92,6 +92,7 @@ StageRole make_role(const PlanPhase& phase, int pipeline, int position, const Ch
   role.in_flight = most_held(role.order);
   role.zero = *settings.zero;
   role.regather = *settings.regather;
+  role.wire = *settings.wire;
   const int data = axis_size(*settings.layout, AxisKind::data), shard = axis_size(*settings.layout, AxisKind::shard);
   if (role.zero == 3) role.shards = shard > 1 ? shard : data;
   for (const auto& chunk : chunks) role.layers.insert(role.layers.end(), chunk.begin(), chunk.end());
@@ -172,6 +173,11 @@ LayerHome StageRole::home(LayerId layer) const {
 }
 
 bool StageRole::leaves_device() const { return std::ranges::any_of(homes, &LayerHome::leaves_device); }
+
+DataType StageRole::gradient_type(const Software& software) const {
+  const auto own = wire.types.find(State::gradients);
+  return own == wire.types.end() ? software.gradient_reduce_type : own->second;
+}
 
 LayerCut StageRole::cut_of(std::size_t i) const {
   LayerCut own = cut;

@@ -42,9 +42,12 @@ struct StageRole {
   std::vector<LayerId> layers;                     ///< of all chunks, in that order
   std::vector<Recompute> recompute;                ///< [layer]; empty: as `cut` says
   std::vector<LayerHome> homes;                    ///< [layer]; empty: the device
+  Wire wire;                                       ///< how the layers' collectives travel
   LayerCut cut;
   [[nodiscard]] LayerHome home(LayerId layer) const;
   [[nodiscard]] bool leaves_device() const;        ///< any state of any layer
+  /// In which gradients are exchanged: the Plan's, else the software's.
+  [[nodiscard]] DataType gradient_type(const Software& software) const;
   /// How the stage's layer number `i` is cut.
   [[nodiscard]] LayerCut cut_of(std::size_t i) const;
   /// Position of a chunk's first layer in `layers`.

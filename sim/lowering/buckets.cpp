@@ -34,7 +34,7 @@ void add_run(const Placement& placement, const LayerRun& run, int id, double lea
 double least_parameters(const Placement& placement, const LayerRun& run, const Workload& workload) {
   const Cell& cell = placement.cells[run.cells.front()];
   const Settings settings = settings_of(placement.part->stages[index(cell.stage)], run.layers.front(), workload);
-  if (settings.sync->bucket) return *settings.sync->bucket / element_size(workload.software.gradient_reduce_type);
+  if (settings.sync->bucket) return *settings.sync->bucket / element_size(placement.role(run.cells.front()).gradient_type(workload.software));
   return workload.software.overlap_gradient_reduce || settings.zero == 2 ? kBucketParameters : std::numeric_limits<double>::infinity();
 }
 

@@ -8,6 +8,7 @@
 #include "sim/lowering/emission.hpp"
 #include "sim/lowering/layer_visits.hpp"
 #include "sim/lowering/turns.hpp"
+#include "sim/lowering/wire.hpp"
 
 namespace trainyard {
 namespace {
@@ -92,13 +93,14 @@ class CellWriter final : public OperationWriter {
     for (const int c : classes) {
       const CommunicatorClass& group = emission_.resources.communicators[c];
       if (slowest.together_rate.value > 0 && group.ring_rate >= slowest.together_rate) continue;
-      slowest = {group.first->shape(CollectiveKind::all_reduce), emission_.cluster.transports[index(group.first->transport)], group.ring_rate};
+      slowest = {shape_by_wire(emission_.cluster, *group.first, CollectiveKind::all_reduce, role_.wire), emission_.cluster.transports[index(group.first->transport)], group.ring_rate};
       slowest.shape.ring_rate = group.lone_rate;
     }
     return slowest;
   }
 
   const Software& software() const { return emission_.workload.software; }
+  DataType gradient_type() const { return role_.gradient_type(software()); }
   bool gathers_weights() const { return role_.zero >= 1 && role_.zero < 3 && software().overlap_weight_gather; }
 
   /// Buckets cut the layers of the stage into segments; layers that no other cell holds join what stands before them.
@@ -232,7 +234,7 @@ class CellWriter final : public OperationWriter {
       if (!visit.rebuilds) append(pieces, op.split ? input_gradients(layer.backward) : layer.backward);
       const bool ends_segment = !visit.rebuilds && spans_[op.chunk].from + visit.position == segment->from;
       if (!ends_segment && !(visit.rebuilds && by_layer())) continue;
-      if (!visit.rebuilds && !op.split && exchanges_gradients(op)) append(pieces, relayouts(*segment, software().gradient_reduce_type));
+      if (!visit.rebuilds && !op.split && exchanges_gradients(op)) append(pieces, relayouts(*segment, gradient_type()));
       const TaskSpan span = write_chain(drawn(pieces, op), label(visit.rebuilds ? TaskKind::recompute : TaskKind::backward, op), whole);
       pieces.clear();
       (visit.rebuilds ? rebuilt_spans_ : layer_spans_)[visit.position] = span;
@@ -253,7 +255,7 @@ class CellWriter final : public OperationWriter {
     for (auto segment = parts.rbegin(); segment != parts.rend(); ++segment) {
       std::vector<TimedPiece> pieces;
       for (std::size_t i = segment->to; i-- > segment->from;) append(pieces, weight_gradients(work_.layers[i].backward));
-      if (exchanges_gradients(op)) append(pieces, relayouts(*segment, software().gradient_reduce_type));
+      if (exchanges_gradients(op)) append(pieces, relayouts(*segment, gradient_type()));
       const TaskSpan span = write_chain(drawn(pieces, op), label(TaskKind::weight_gradient, op), whole);
       if (by_bucket && segment->run >= 0) tasks_.backward_of_bucket[{segment->run, role_.layers[segment->from]}].push_back(span);
     }
@@ -412,9 +414,9 @@ class CellWriter final : public OperationWriter {
     Seconds copied{};
     for (const Bucket& bucket : emission_.buckets) {
       if (!is_cut_finer(bucket)) continue;
-      relayout_buffer_ = std::max(relayout_buffer_, element_size(software().gradient_reduce_type) * parameters_of(bucket));
+      relayout_buffer_ = std::max(relayout_buffer_, element_size(gradient_type()) * parameters_of(bucket));
       if (role_.zero > 0) continue;
-      const Kernel copy = relayout(bucket, software().gradient_reduce_type).kernel;
+      const Kernel copy = relayout(bucket, gradient_type()).kernel;
       task.phases.push_back({Seconds(0), copy, {}});
       copied += copy.alone;
     }

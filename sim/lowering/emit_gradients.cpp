@@ -4,6 +4,7 @@
 
 #include "sim/cost/memory.hpp"
 #include "sim/lowering/emission.hpp"
+#include "sim/lowering/wire.hpp"
 
 namespace trainyard {
 namespace {
@@ -48,14 +49,16 @@ class GradientWriter {
         if (const int own = pass - (most - times_reduced(bucket)); own >= 0) reduce(bucket, own);
   }
 
+  const StageRole& role_of(const Bucket& bucket) const { return emission_.placement.role(emission_.traffic.runs[bucket.run].cells.front()); }
+
   int times_reduced(const Bucket& bucket) const {
-    const StageRole& role = emission_.placement.role(emission_.traffic.runs[bucket.run].cells.front());
+    const StageRole& role = role_of(bucket);
     return role.zero == 2 ? role.micro_batches : 1;
   }
 
   /// Starts when the last holder has the bucket's gradients complete.
   void reduce(const Bucket& bucket, int pass) {
-    const Bytes size = element_size(software_.gradient_reduce_type) * bucket.parameters;
+    const Bytes size = element_size(role_of(bucket).gradient_type(software_)) * bucket.parameters;
     for (const CommunicatorClass* group : groups_of(bucket.run)) {
       const bool sharded = zero_of(*group) >= 1;
       const TaskId task = exchange(*group, sharded ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, size,
@@ -118,7 +121,7 @@ class GradientWriter {
       if (op.cut == TensorCut::vocabulary) table += op.parameters;
     std::size_t ranks = 1;
     for (const int cell : group.first->cells) ranks = std::max(ranks, emission_.placement.cells[cell].members.size());
-    const Bytes size = element_size(software_.gradient_reduce_type) * (table / double(ranks));
+    const Bytes size = element_size(emission_.placement.role(group.first->cells.front()).gradient_type(software_)) * (table / double(ranks));
     const TaskId task = exchange(group, CollectiveKind::all_reduce, size, "shared table", tied->tied_to.front());
     for (const int c : cell_classes(group)) {
       emission_.edge(emission_.cells[c].last, task);
@@ -197,10 +200,11 @@ std::vector<int> cell_classes_of(const Emission& emission, const CommunicatorCla
 }
 
 TaskId add_data_exchange(Emission& emission, const CommunicatorClass& group, CollectiveKind kind, Bytes size, const char* what, LayerId layer) {
-  CollectiveShape shape = group.first->shape(kind);
+  const Wire& wire = emission.placement.role(group.first->cells.front()).wire;
+  CollectiveShape shape = shape_by_wire(emission.cluster, *group.first, kind, wire);
   shape.ring_rate = group.lone_rate;
-  const CollectiveCost cost =
-      emission.next_exchange(group, collective_cost(shape, emission.cluster.transports[index(group.first->transport)], size));
+  const Transport& transport = emission.cluster.transports[index(group.first->transport)];
+  const CollectiveCost cost = emission.next_exchange(group, cost_by_wire(shape, transport, size, wire));
   Task task;
   task.label.kind = TaskKind::data;
   task.label.layer = int(layer);

@@ -100,7 +100,7 @@ class ShardWriter {
   /// The whole layer's gradients stand in a buffer until they are scattered.
   void reduce(const CommunicatorClass& group, const ShardedUse& sharded) {
     const LayerUse& use = sharded.use;
-    const Bytes bytes = element_size(emission_.workload.software.gradient_reduce_type) * parameters(group, use.layer);
+    const Bytes bytes = element_size(emission_.placement.roles[sharded.role].gradient_type(emission_.workload.software)) * parameters(group, use.layer);
     const TaskId task = add_data_exchange(emission_, group, CollectiveKind::reduce_scatter, bytes, "reduce-scatter", use.layer);
     hold(group, task, bytes, -bytes);
     for (const int c : cell_classes_of(emission_, group)) {
@@ -148,10 +148,11 @@ std::vector<Reduction> add_up_replicas(Emission& emission, const CommunicatorCla
   LayerCut cut = emission.placement.role(run.cells.front()).cut;
   cut.tensor = run.slices(emission.placement);
   const std::vector<int> cells = cell_classes_of(emission, group);
+  const DataType type = emission.placement.role(run.cells.front()).gradient_type(emission.workload.software);
   std::vector<Reduction> reductions;
   for (auto layer = run.layers.rbegin(); layer != run.layers.rend(); ++layer) {
     const double part = parameters_on_device(*emission.placement.module, std::span(&*layer, 1), cut) / run.shards(emission.placement);
-    const Bytes bytes = element_size(emission.workload.software.gradient_reduce_type) * part;
+    const Bytes bytes = element_size(type) * part;
     const TaskId task = add_data_exchange(emission, group, CollectiveKind::all_reduce, bytes, "all-reduce", *layer);
     for (const int c : cells) {
       const auto before = scattered.find({c, *layer});

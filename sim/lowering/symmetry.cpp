@@ -7,6 +7,7 @@
 #include "sim/lowering/colour_refinement.hpp"
 #include "sim/lowering/host_traffic.hpp"
 #include "sim/lowering/scramble.hpp"
+#include "sim/lowering/wire.hpp"
 
 namespace trainyard {
 namespace {
@@ -90,6 +91,8 @@ class SymmetryGraph {
     Label label;
     label << 3 << role.position << role.stages << role.micro_batches << role.cut.context << int(role.cut.context_kind) << role.zero << role.shards << int(role.regather) << role.cut.tensor
           << int(role.cut.sequence_parallel) << role.cut.sequences;
+    label << int(role.wire.all_reduce) << int(role.wire.all_gather);
+    for (const auto& [state, type] : role.wire.types) label << int(state) << int(type);
     for (const LayerHome& home : role.homes) {
       label << int(home.early_update);
       for (const Home& of : {home.weights, home.gradients, home.optimizer, home.activations}) label << int(of.place) << of.buffers;
@@ -119,6 +122,7 @@ class SymmetryGraph {
     label << 4 << int(group.kind) << group.pairs << group.share << int(group.pattern) << group.from_chunk << group.to_chunk << group.rings << group.hops << group.hop_latency.value << int(group.transport)
           << int(group.members.size()) << group.ring_members << group.limit.value;
     for (const int sharers : group.sharers) label << sharers;
+    if (const auto inside = inner_group(cluster_, group)) label << inside->members << inside->rate.value << int(group.inside->transport);
     if (group.run >= 0) label << traffic_.runs[group.run].slices(placement_);
     if (group.run >= 0)
       for (const LayerId layer : traffic_.runs[group.run].layers) label << int(layer);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <span>
 
 #include "sim/cost/resharding.hpp"
 
@@ -20,6 +21,7 @@ Communicator ring_of(CommunicatorKind kind, std::vector<DeviceId> members, std::
   group.rings = use.rings;
   group.hop_latency = use.hop_latency;
   group.transport = use.transport;
+  group.nodes = use.nodes;
   return group;
 }
 
@@ -39,6 +41,7 @@ void add_together(std::vector<Communicator> groups, TrafficMap& traffic) {
       for (const auto& [link, times] : next->links) uses[link] += times;
       all.rings = std::min(all.rings, next->rings);
       all.hops = std::max(all.hops, next->hops);
+      all.nodes = std::max(all.nodes, next->nodes);
       all.ring_members = ring_members;
       if (next->hop_latency > all.hop_latency) {
         all.hop_latency = next->hop_latency;
@@ -254,6 +257,22 @@ void add_tied_tables(const Placement& placement, const Router& router, TrafficMa
   }
 }
 
+bool treats_nodes_apart(const Wire& wire) {
+  return wire.all_reduce == Algorithm::hierarchical || wire.all_reduce == Algorithm::in_network;
+}
+
+/// Of groups that advance together the first stands for all.
+void add_insides(const Placement& placement, const Router& router, TrafficMap& traffic) {
+  for (Communicator& group : traffic.all) {
+    if (group.nodes < 2 || !treats_nodes_apart(placement.role(group.cells.front()).wire)) continue;
+    const std::size_t ring = std::size_t(group.ring_members > 0 ? group.ring_members : int(group.members.size()));
+    const std::vector<DeviceId> inside = router.rings(std::span(group.members).first(ring)).beside_first;
+    if (inside.empty()) continue;
+    const RingUse use = router.rings(inside);
+    if (use.nodes == 1) group.inside = InnerRing{int(inside.size()), use.rings, use.links, use.transport};
+  }
+}
+
 }  // namespace
 
 int LayerRun::slices(const Placement& placement) const {
@@ -293,6 +312,7 @@ TrafficMap traffic_of(const Placement& placement, const Router& router) {
   add_shard_groups(placement, router, traffic);
   add_replica_groups(placement, router, traffic);
   add_tied_tables(placement, router, traffic);
+  add_insides(placement, router, traffic);
   return traffic;
 }
 

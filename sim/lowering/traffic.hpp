@@ -27,6 +27,14 @@ struct LayerRun {
   [[nodiscard]] int holders(const Placement& placement) const;  ///< devices that hold the same part: data times context ranks
 };
 
+/// The ring of a group's members on one of its nodes.
+struct InnerRing {
+  int members = 1;                       ///< on each node
+  int rings = 1;
+  std::vector<std::pair<LinkId, int>> links;
+  TransportId transport{};
+};
+
 /// A group of devices that exchange data, with the links that one exchange uses at once.
 struct Communicator {
   CommunicatorKind kind = CommunicatorKind::tensor;
@@ -42,6 +50,8 @@ struct Communicator {
   int ring_members = 0;                  ///< of each of several groups that share devices and advance together; 0: all members
   Seconds hop_latency{};
   TransportId transport{};
+  int nodes = 1;                         ///< that a ring's members lie on
+  std::optional<InnerRing> inside{};     ///< where the Plan's `wire` treats nodes apart and all hold equally many members
   std::optional<NodeId> host{};          ///< copies and host work
   std::vector<int> sharers{};            ///< the same, [layer of the stage]: devices of the host that hold the same part
   BytesPerSecond limit{};                ///< host work: its share of the cores; 0: none

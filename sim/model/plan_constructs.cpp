@@ -90,10 +90,14 @@ bool shares_table(const Workload& workload, LayerId layer) {
   });
 }
 
+/// Of one chunk each, on devices that work for no other.
+bool has_plain_stages(const Question& q) {
+  return !any_stage(q, [](const Stage& stage) { return stage.chunks.size() > 1; }) && !uses_schedule(q, "dualpipe");
+}
+
 /// Layers of one stage with several chunks, or of a schedule whose devices work for several stages, must be cut alike.
 bool several_chunks_are_cut_differently(const Question& q) {
-  const bool simple = !any_stage(q, [](const Stage& stage) { return stage.chunks.size() > 1; }) && !uses_schedule(q, "dualpipe");
-  return !simple && differs_inside_stage(q, [](const Settings& s) { return std::tuple(*s.layout, *s.zero, *s.regather); });
+  return !has_plain_stages(q) && differs_inside_stage(q, [](const Settings& s) { return std::tuple(*s.layout, *s.zero, *s.regather); });
 }
 
 /// First and last layers of one stage that share a table but cut it differently.
@@ -269,6 +273,39 @@ bool adds_on_several_hosts(const Question& q) {
   });
 }
 
+template <class Predicate>
+bool any_wire(const Question& q, Predicate predicate) {
+  return any_setting(q, [&](const Settings& s) { return s.wire && predicate(*s.wire); });
+}
+
+template <State state>
+bool sends_as(const Question& q) {
+  return any_wire(q, [](const Wire& wire) { return wire.types.contains(state); });
+}
+
+bool copies_gradients_otherwise(const Question& q) {
+  return any_layer_settings(q, [](const Settings& s) {
+    return s.wire->types.contains(State::gradients) && (on_host(s, State::gradients) || on_host(s, State::optimizer));
+  });
+}
+
+/// Equal where the algorithms and the gradients' type are.
+int wire_number(const Settings& settings) {
+  const auto type = settings.wire->types.find(State::gradients);
+  const int gradients = type == settings.wire->types.end() ? 0 : 1 + int(type->second);
+  return (int(settings.wire->all_reduce) * 100 + int(settings.wire->all_gather)) * 100 + gradients;
+}
+
+bool wires_table_differently(const Question& q) {
+  return any_part(q, [&](const Part& part) {
+    std::set<int> wires;
+    for (const Stage& stage : part.stages)
+      for (const LayerId layer : layers_of(stage))
+        if (shares_table(q.workload, layer)) wires.insert(wire_number(settings_of(stage, layer, q.workload)));
+    return wires.size() > 1;
+  });
+}
+
 bool syncs_otherwise(const Question& q) {
   return any_setting(q, [](const Settings& s) {
     return s.sync && (s.sync->what != SyncWhat::gradients || s.sync->every != 1 || s.sync->lag != 0);
@@ -347,8 +384,20 @@ constexpr Construct kNotSimulated[] = {
        return any_setting(q, [](const Settings& s) { return s.update == Update::next_visit; });
      }},
     {"`sync` other than gradients in every step without lag", syncs_otherwise},
-    {"`wire`",
-     [](const Question& q) { return any_setting(q, [](const Settings& s) { return s.wire && *s.wire != Wire{}; }); }},
+    {"`wire.transport`", [](const Question& q) { return any_wire(q, [](const Wire& wire) { return !wire.transport.empty(); }); }},
+    {"`wire.share`", [](const Question& q) { return any_wire(q, [](const Wire& wire) { return wire.share != 1; }); }},
+    {"`wire.all_reduce: sharded_ps`",
+     [](const Question& q) { return any_wire(q, [](const Wire& wire) { return wire.all_reduce == Algorithm::sharded_ps; }); }},
+    {"`wire.weights`", sends_as<State::weights>},
+    {"`wire.optimizer`", sends_as<State::optimizer>},
+    {"`wire.activations`", sends_as<State::activations>},
+    {"`wire.kv`", sends_as<State::kv>},
+    {"`wire.gradients` with `home` of gradients or the optimizer on the host", copies_gradients_otherwise},
+    {"`wire` that differs inside a stage of several chunks or with schedule `dualpipe`",
+     [](const Question& q) { return has_plain_stages(q) ? false : differs_inside_stage(q, [](const Settings& s) { return *s.wire; }); }},
+    {"pipelines that hold a layer with different `wire`",
+     [](const Question& q) { return differs_between_pipelines(q, [](const Settings& s) { return wire_number(s); }); }},
+    {"a shared table with different `wire`", wires_table_differently},
     {"`slices`",
      [](const Question& q) {
        return any_setting(q, [](const Settings& s) { return s.slices && *s.slices != Slices{}; });

@@ -204,8 +204,8 @@ class Estimator {
       const RingGroup ring = ring_group(router_, cluster_, members);
       const double parameters = parameters_on_device(*placement_.module, layers, role.cut);
       if (std::ranges::any_of(cells, [&](int cell) { return placement_.role(cell).cut.tensor > role.cut.tensor; }))
-        reduce += relayout_kernel(placement_.cells[placement_.first_cell[role_id]], cluster_, parameters, workload_.software.gradient_reduce_type).alone * 2.0;
-      const Bytes gradients = element_size(workload_.software.gradient_reduce_type) * parameters;
+        reduce += relayout_kernel(placement_.cells[placement_.first_cell[role_id]], cluster_, parameters, role.gradient_type(workload_.software)).alone * 2.0;
+      const Bytes gradients = element_size(role.gradient_type(workload_.software)) * parameters;
       reduce += collective_time(ring, role.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, gradients) *
                 double(role.zero == 2 ? role.micro_batches : 1);
       if (role.zero >= 1)
@@ -230,7 +230,7 @@ class Estimator {
     for (const LayerId layer : role.layers) {
       const double parameters = parameters_on_device(*placement_.module, std::span(&layer, 1), role.cut);
       gather += collective_time(ring, CollectiveKind::all_gather, element_size(workload_.precision) * parameters);
-      scatter += collective_time(ring, CollectiveKind::reduce_scatter, element_size(workload_.software.gradient_reduce_type) * parameters);
+      scatter += collective_time(ring, CollectiveKind::reduce_scatter, element_size(role.gradient_type(workload_.software)) * parameters);
     }
     const Seconds ahead = std::max(Seconds(0), gather - times.forward) + std::max(Seconds(0), gather * double(role.regather) + scatter - times.backward);
     return ahead * double(role.micro_batches) + gather / double(role.layers.size());

@@ -120,6 +120,14 @@ std::vector<std::string> wire_keys() {
   return keys;
 }
 
+/// One of `allowed`, as a Plan writes it.
+Algorithm read_algorithm(const ConfigValue& value, std::initializer_list<Algorithm> allowed, Diagnostics& diagnostics) {
+  std::vector<std::string> names;
+  for (const Algorithm algorithm : allowed) names.emplace_back(word(algorithm));
+  const auto name = choice(value, names, diagnostics);
+  return name ? *from_word<Algorithm>(*name) : Algorithm::automatic;
+}
+
 std::optional<Wire> read_wire(const ConfigValue& value, Diagnostics& diagnostics) {
   if (!is_map_of(value, wire_keys(), diagnostics)) return std::nullopt;
   Wire wire;
@@ -133,9 +141,11 @@ std::optional<Wire> read_wire(const ConfigValue& value, Diagnostics& diagnostics
     } else if (key == "share") {
       if (check(item, schema::number(above(0, 1), ""), diagnostics)) wire.share = View(item).number();
     } else if (key == "all_reduce") {
-      wire.all_reduce = word_of<Algorithm>(item, diagnostics).value_or(Algorithm::automatic);
+      wire.all_reduce = read_algorithm(
+          item, {Algorithm::automatic, Algorithm::ring, Algorithm::tree, Algorithm::hierarchical, Algorithm::in_network, Algorithm::sharded_ps},
+          diagnostics);
     } else if (key == "all_gather") {
-      wire.all_gather = word_of<Algorithm>(item, diagnostics).value_or(Algorithm::automatic);
+      wire.all_gather = read_algorithm(item, {Algorithm::automatic, Algorithm::padded, Algorithm::grouped}, diagnostics);
     }
   }
   return wire;

@@ -17,6 +17,7 @@ class RingBuilder {
 
   RingUse build() {
     use_.nodes = static_cast<int>(groups_.size());
+    if (is_even()) use_.beside_first = groups_.front().members;
     if (groups_.size() == 1)
       rings_inside();
     else
@@ -60,6 +61,12 @@ class RingBuilder {
       for (int member : ring) orders.back().push_back(members[static_cast<std::size_t>(member)]);
     }
     return orders;
+  }
+
+  [[nodiscard]] bool is_even() const {
+    const std::size_t each = groups_.front().members.size();
+    return groups_.size() > 1 && each > 1 &&
+           std::ranges::all_of(groups_, [&](const Group& group) { return group.members.size() == each; });
   }
 
   void rings_inside() {

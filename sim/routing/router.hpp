@@ -31,6 +31,7 @@ struct RingUse {
   Seconds hop_latency{};                      ///< the slowest hop between neighbours of a ring
   TransportId transport{};                    ///< of the slowest hop
   int nodes = 1;  ///< how many nodes the members lie on; nodes of one NVLink domain count as one
+  std::vector<DeviceId> beside_first;  ///< members on the first one's of several nodes that all hold equally many, above one; else none
 };
 
 /// Throws UserError naming both devices when there is no path. Keeps a reference to the cluster, which must outlive it.

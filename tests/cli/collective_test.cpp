@@ -65,5 +65,5 @@ TEST_CASE("wrong words of collective are refused with what is wrong") {
   refused("--bytes 0B", "--bytes: \"0B\" is not between 1 B and 1 PB\n");
   refused("--bytes 1MB --gpus 1", "--gpus");
   refused("", "--bytes is required");
-  refused("--bytes 1MB --gpus 8 --algorithm hierarchical", "no hierarchical all-reduce over nvlink3 among devices of one node\n");
+  refused("--bytes 1MB --gpus 8 --algorithm hierarchical", "no hierarchical all-reduce over nvlink3: it takes several nodes with equally many devices\n");
 }

@@ -143,7 +143,7 @@ TEST_CASE("what a transport cannot do is refused by name") {
   CHECK_THROWS_WITH(collective_cost(shape(CollectiveKind::all_reduce, 8, Algorithm::in_network), plain, 1_MB),
                     "no in-network all-reduce over ethernet");
   CHECK_THROWS_WITH(collective_cost(shape(CollectiveKind::all_reduce, 8, Algorithm::hierarchical), plain, 1_MB),
-                    "no hierarchical all-reduce over ethernet among devices of one node");
+                    "no hierarchical all-reduce over ethernet: it takes several nodes with equally many devices");
 }
 
 TEST_CASE("more bytes and more members never take less time") {

@@ -1,6 +1,7 @@
 // One device a class against every device: equal times on random small clusters and plans.
 #include <catch2/catch.hpp>
 
+#include <array>
 #include <random>
 
 #include "tests/lowering/run_plan.hpp"
@@ -105,6 +106,22 @@ void split_pipelines(std::mt19937& random, Plan& plan, int data) {
   }
 }
 
+/// Algorithms of collectives, and of the gradients' type; later layers of a stage may have their own.
+void wire(Plan& plan, std::mt19937& random) {
+  const auto draw = [&] {
+    Wire wire;
+    wire.all_reduce = std::array{Algorithm::automatic, Algorithm::ring, Algorithm::tree}[random() % 3];
+    wire.all_gather = std::array{Algorithm::automatic, Algorithm::padded, Algorithm::grouped}[random() % 3];
+    if (random() % 2) wire.types[State::gradients] = DataType::bf16;
+    return wire;
+  };
+  const Wire first = draw(), later = draw();
+  for (Stage& stage : plan.phases[0].parts[0].stages) {
+    stage.rules[0].settings.wire = first;
+    if (stage.rules.size() > 1) stage.rules[1].settings.wire = later;
+  }
+}
+
 Case random_case(unsigned seed) {
   std::mt19937 random(seed);
   const int stages = pick(random, {1, 2, 3}), data = pick(random, {1, 2, 4}), tensor = pick(random, {1, 2});
@@ -147,6 +164,7 @@ Case random_case(unsigned seed) {
   if (random() % 2) recompute(made.plan, random);
   if (cut_alike && schedule != "zb_h1" && random() % 2) offload(made.plan, nodes, random);
   if (random() % 4 == 0) made.workload.optimizer = "adam";
+  if (random() % 3 == 0) wire(made.plan, random);
   made.text = "seed " + std::to_string(seed) + " stages " + std::to_string(stages) + " data " + std::to_string(data) + " tensor " +
               std::to_string(tensor) + " gpus a node " + std::to_string(gpus);
   return made;

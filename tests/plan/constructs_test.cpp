@@ -35,7 +35,20 @@ TEST_CASE("constructs that are not simulated yet are named") {
   named("{" + one + "update: layer}", "`update: layer` with the optimizer on the device");
   named("{" + one + "update: next_visit}", "`update: next_visit`");
   named("{" + one + "sync: {every: 4}}", "`sync` other than gradients in every step without lag");
-  named("{" + one + "wire: {share: 0.5}}", "`wire`");
+  named("{" + one + "wire: {share: 0.5}}", "`wire.share`");
+  named("{" + one + "wire: {transport: roce}}", "`wire.transport`");
+  named("{" + one + "wire: {all_reduce: sharded_ps}}", "`wire.all_reduce: sharded_ps`");
+  named("{" + one + "wire: {weights: fp8}}", "`wire.weights`");
+  named("{" + one + "wire: {optimizer: bf16}}", "`wire.optimizer`");
+  named("{" + one + "wire: {activations: int8}}", "`wire.activations`");
+  named("{" + one + "wire: {kv: fp8}}", "`wire.kv`");
+  named("{" + one + "zero: 0, wire: {gradients: bf16}, home: {optimizer: host}}",
+        "`wire.gradients` with `home` of gradients or the optimizer on the host");
+  named("{devices: a, batch: 64, micro_batches: 4, order: interleaved, layout: [data: 8], stages: [{devices: a.0, chunks: [[embedding, 0-1], [4-5]]}, "
+        "{devices: a.1, chunks: [[2-3], [6-7, head]]}], rules: [{layers: 0-3, wire: {all_reduce: tree}}]}",
+        "`wire` that differs inside a stage of several chunks or with schedule `dualpipe`");
+  named("{layout: [data: 8], pipelines: [{devices: a.0, batch: 32}, {devices: a.1, batch: 32, wire: {gradients: bf16}}]}",
+        "pipelines that hold a layer with different `wire`");
   named("{" + one + "slices: {rows: 2}}", "`slices`");
   named("{" + one + "streams: {data: compute}}", "`streams`");
   named("{" + one + "owners: [0-7]}", "`owners`");
