@@ -24,8 +24,10 @@ std::string layers_text(const Module& module) {
 }
 
 std::string module_text(const Module& module) {
-  return fmt::format("  module {}: {} parameters; {}; hidden {}, vocabulary {}\n", module.name,
-                     count_in_words(parameter_count(module)), layers_text(module), whole(module.hidden),
+  const double all = parameter_count(module), trained = trained_parameter_count(module);
+  const std::string share = trained < all ? fmt::format(" ({} trained)", count_in_words(trained)) : "";
+  return fmt::format("  module {}: {} parameters{}; {}; hidden {}, vocabulary {}\n", module.name,
+                     count_in_words(all), share, layers_text(module), whole(module.hidden),
                      whole(module.vocabulary));
 }
 
@@ -43,8 +45,9 @@ using Switch = std::pair<const char*, bool>;
 }  // namespace
 
 std::string one_line(const Workload& workload) {
-  return fmt::format("{} · sequence {} · global batch {} · {}", workload.model, whole(workload.data.sequence_length),
-                     whole(workload.global_batch), name(workload.compute_type()));
+  const std::string method = workload.method == "backprop" ? "" : " · " + workload.method;
+  return fmt::format("{} · sequence {} · global batch {} · {}{}", workload.model, whole(workload.data.sequence_length),
+                     whole(workload.global_batch), name(workload.compute_type()), method);
 }
 
 std::string switches_text(const Software& software) {
