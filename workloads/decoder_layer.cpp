@@ -36,10 +36,10 @@ class DecoderLayer {
 
   [[nodiscard]] bool parallel() const { return a_.block != Block::sequential; }
 
-  void join_branches(std::string_view first, std::string_view second) {
+  void join_branches(std::string_view first, std::string_view last) {
     for (Operator& op : layer_.operators) {
       if (op.name == first) op.join = TensorJoin::first;
-      if (op.name == second) op.join = TensorJoin::second;
+      if (op.name == last) op.join = TensorJoin::last;
     }
   }
 

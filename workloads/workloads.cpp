@@ -9,6 +9,7 @@
 #include "sim/config/text_file.hpp"
 #include "sim/config/view.hpp"
 #include "workloads/catalogue.hpp"
+#include "workloads/low_rank.hpp"
 #include "workloads/model_config.hpp"
 #include "workloads/model_section.hpp"
 #include "workloads/operators.hpp"
@@ -38,6 +39,12 @@ Schema software_schema() {
   return schema::one_of(
       {schema::text("preset"), schema::object(std::move(fields), "a preset and what differs from it")},
       "what the training software fuses and overlaps");
+}
+
+Schema method_schema() {
+  return schema::one_of({schema::choice({"backprop", "zeroth_order", "lora"}, "by name"),
+                         schema::object({schema::required("lora", low_rank_schema())}, "a method with its options")},
+                        "how weights are trained");
 }
 
 Schema convergence_schema() {
@@ -90,7 +97,7 @@ class WorkloadBuilder {
     for (const char* key : kReserved)
       if (section_[key]) not_simulated(section_[key].place(), key);
     const View method = section_["method"];
-    if (method && method.text() != "backprop") not_simulated(method.place(), "method " + method.text());
+    if (method && method.is_scalar() && method.text() == "zeroth_order") not_simulated(method.place(), "method " + method.text());
   }
 
   double required_count(const char* key) {
@@ -212,7 +219,9 @@ class WorkloadBuilder {
   }
 
   void passes(const Architecture& a) {
-    result_.modules = {build_module(a, {result_.precision, result_.software, result_.data.sequence_length, result_.product_type})};
+    const OperatorContext context{result_.precision, result_.software, result_.data.sequence_length, result_.product_type};
+    result_.modules = {build_module(a, context)};
+    method(context);
     add_pass();
   }
 
@@ -221,6 +230,14 @@ class WorkloadBuilder {
     pass.name = "train";
     pass.tokens_per_iteration = result_.data.sequence_length;
     result_.passes = {pass};
+  }
+
+  void method(const OperatorContext& context) {
+    const View value = section_["method"];
+    if (!value || (value.is_scalar() && value.text() != "lora")) return;
+    const LowRankAdapters adapters = read_low_rank(value.is_map() ? value["lora"] : View(), diagnostics_);
+    for (Module& module : result_.modules) module = with_adapters(std::move(module), adapters, context);
+    result_.method = describe(adapters);
   }
 
   View section_;
@@ -243,8 +260,7 @@ Schema workload_schema() {
       schema::optional("optimizer", schema::choice({"adam", "sgd", "adafactor", "lion", "muon"}, "the optimizer"),
                        "adam"),
       schema::optional("software", software_schema(), kDefaultSoftware),
-      schema::optional("method", schema::choice({"backprop", "zeroth_order", "lora"}, "how weights are updated"),
-                       "backprop"),
+      schema::optional("method", method_schema(), "backprop"),
       schema::optional("convergence", convergence_schema())};
   for (const char* key : kReserved) fields.push_back(schema::optional(key, schema::any("reserved; not simulated yet")));
   return schema::object(std::move(fields), "what is trained: model, data and training software");

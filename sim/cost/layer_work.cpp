@@ -26,7 +26,7 @@ class LayerWriter {
       : cut_(cut), device_(device), precision_(precision), software_(software) {}
 
   void forward(const Operator& op, TaskKind kind, std::vector<Piece>& out) const {
-    if (gathers_input(op) && cut_.sequence_parallel && op.join != TensorJoin::second)
+    if (gathers_input(op) && splits_rows(op) && begins_join(op))
       collect(CollectiveKind::all_gather, input_size(op), out);
     if (op.gathered.of(cut_.tokens) > Bytes(0))
       collect(CollectiveKind::all_gather, op.gathered.of(cut_.tokens) * cut_.sequences, out);
@@ -34,19 +34,18 @@ class LayerWriter {
     const std::size_t first = out.size();
     for (Kernel& kernel : forward_kernels(op)) out.push_back({kind, op.name, std::move(kernel), std::nullopt});
     exchange_context(op, false, first, out);
-    if (leaves_partial_sums(op) && op.join != TensorJoin::first)
-      collect(cut_.sequence_parallel ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, output_size(op), out);
+    if (leaves_partial_sums(op) && ends_join(op)) collect(reduction(op), output_size(op), out);
     if (op.group == "loss" && op.cut == TensorCut::vocabulary)
       for (int i = 0; i < kLossReductions; ++i) collect(CollectiveKind::all_reduce, kLossReductionBytes * rows(), out);
   }
 
   void backward(const Operator& op, std::vector<Piece>& out) const {
-    if (leaves_partial_sums(op) && cut_.sequence_parallel && op.join != TensorJoin::first)
+    if (leaves_partial_sums(op) && splits_rows(op) && ends_join(op))
       collect(CollectiveKind::all_gather, output_size(op), out);
     cast(op, TaskKind::backward, shape_of(op).n, out);
     std::vector<Piece> kernels;
     for (Kernel& kernel : backward_kernels(op)) kernels.push_back({TaskKind::backward, op.name, std::move(kernel), std::nullopt});
-    if (op.kind == OperatorClass::gemm && !is_batched(op)) kernels.back().kind = TaskKind::weight_gradient;
+    if (op.kind == OperatorClass::gemm && !is_batched(op) && op.trainable) kernels.back().kind = TaskKind::weight_gradient;
     const std::size_t first = out.size();
     if (gathers_input(op) && cut_.tensor > 1) {
       add_input_gradient(op, kernels, out);
@@ -67,6 +66,11 @@ class LayerWriter {
   static bool leaves_partial_sums(const Operator& op) {
     return op.cut == TensorCut::row || (op.kind == OperatorClass::embedding && op.cut == TensorCut::vocabulary);
   }
+
+  bool splits_rows(const Operator& op) const { return cut_.sequence_parallel && op.splits_rows; }
+  static bool begins_join(const Operator& op) { return op.join == TensorJoin::alone || op.join == TensorJoin::first; }
+  static bool ends_join(const Operator& op) { return op.join == TensorJoin::alone || op.join == TensorJoin::last; }
+  CollectiveKind reduction(const Operator& op) const { return splits_rows(op) ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce; }
 
   Bytes input_size(const Operator& op) const { return element_size(precision_) * (op.gemm_k * rows()); }
   Bytes output_size(const Operator& op) const { return op.output.of(cut_.tokens) * cut_.sequences; }
@@ -110,21 +114,21 @@ class LayerWriter {
   }
 
   /// Input gradient, its reduction, weight gradient; with sequence parallelism the input is gathered again for the latter, unless
-  /// the software kept it. Of two joined products the second in the forward pass, first here, gathers, and the other reduces.
-  /// `overlap_tensor` puts each collective beside the product that does not need it.
+  /// the software or the operator kept it whole. Of joined products the last in the forward pass, first here, gathers, and the first
+  /// reduces. `overlap_tensor` puts each collective beside the product that does not need it; a frozen product has none such.
   void add_input_gradient(const Operator& op, std::vector<Piece>& kernels, std::vector<Piece>& out) const {
-    const bool gathers = cut_.sequence_parallel && !software_.keeps_gathered_input && op.join != TensorJoin::first;
-    const bool reduces = op.join != TensorJoin::second;
-    const CollectiveKind reduce = cut_.sequence_parallel ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
-    if (software_.overlap_tensor) {
+    const bool keeps_whole = software_.keeps_gathered_input || op.saved_cut == TensorCut::replicated;
+    const bool gathers = op.trainable && splits_rows(op) && !keeps_whole && ends_join(op);
+    const bool reduces = begins_join(op);
+    if (software_.overlap_tensor && op.trainable) {
       if (gathers) kernels.front().collective = LayerCollective{CollectiveKind::all_gather, input_size(op)};
-      if (reduces) kernels.back().collective = LayerCollective{reduce, input_size(op)};
+      if (reduces) kernels.back().collective = LayerCollective{reduction(op), input_size(op)};
       out.insert(out.end(), kernels.begin(), kernels.end());
       return;
     }
     if (gathers) collect(CollectiveKind::all_gather, input_size(op), out);
     out.push_back(kernels.front());
-    if (reduces) collect(reduce, input_size(op), out);
+    if (reduces) collect(reduction(op), input_size(op), out);
     out.insert(out.end(), kernels.begin() + 1, kernels.end());
   }
 
@@ -176,6 +180,7 @@ class LayerWriter {
     switch (op.kind) {
       case OperatorClass::gemm: {
         const GemmShape s = shape_of(op);
+        if (!op.trainable) return {product(op, {s.m, s.k, s.n, s.batch})};
         return {product(op, {s.m, s.k, s.n, s.batch}), product(op, {s.k, s.n, s.m, s.batch})};
       }
       case OperatorClass::attention: return attention_kernels(op, true);

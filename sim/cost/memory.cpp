@@ -18,7 +18,7 @@ constexpr double kScoreBytes = 2;
 /// an eager loss alone, in the layout sweep of Aleph Alpha (433 runs out of memory, 281 not).
 constexpr double kGatheredCopies = 3;
 
-bool is_matrix(const Operator& op) { return op.kind == OperatorClass::gemm && op.parameters > 0; }
+bool is_trained_matrix(const Operator& op) { return op.kind == OperatorClass::gemm && op.parameters > 0 && op.trainable; }
 
 /// Saved by a fused attention operator that runs unfused here: the normalised scores instead of the log-sum-exp.
 Bytes unfused_scores(const Operator& op, const LayerCut& cut) {
@@ -28,7 +28,7 @@ Bytes unfused_scores(const Operator& op, const LayerCut& cut) {
 Bytes saved_by(const Operator& op, const LayerCut& cut, const DeviceType& device, const Software& software) {
   Bytes saved = op.saved.of(cut.tokens) * (cut.sequences * remaining_share(op.saved_cut, cut));
   if (op.kind == OperatorClass::attention && !has_attention_kernel(device, software.attention)) saved += unfused_scores(op, cut);
-  if (cut.tensor > 1) saved += op.gathered.of(cut.tokens) * (kGatheredCopies * cut.sequences);
+  if (cut.tensor > 1 && op.group == "loss") saved += op.gathered.of(cut.tokens) * (kGatheredCopies * cut.sequences);
   return saved;
 }
 
@@ -83,39 +83,51 @@ double largest_distinct_matrices(const Module& module, std::span<const LayerId> 
     if (!has_attention(type)) continue;
     double sum = 0;
     for (const Operator& op : type.operators)
-      if (is_matrix(op)) sum += op.gemm_n * op.gemm_k * remaining_share(op.cut, cut);
+      if (is_trained_matrix(op)) sum += op.gemm_n * op.gemm_k * remaining_share(op.cut, cut);
     largest = std::max(largest, sum);
   }
   return largest;
 }
 
-}  // namespace
-
-double parameters_on_device(const Module& module, std::span<const LayerId> layers, const LayerCut& cut) {
+/// Of the layers' operators that `counts`; norms and biases are replicated however activations are split.
+template <class Counts>
+double sum_parameters(const Module& module, std::span<const LayerId> layers, const LayerCut& cut, Counts counts) {
   LayerCut whole = cut;
-  whole.sequence_parallel = false;  // norms and biases are replicated however activations are split
+  whole.sequence_parallel = false;
   double sum = 0;
   for (const LayerId id : layers) {
     const LayerType& type = module.types[index(module.layers[index(id)].type)];
     if (type.only_measured()) sum += measured_parameters(*type.profile, cut.tensor);
-    for (const Operator& op : type.operators) sum += op.parameters * remaining_share(op.cut, whole);
+    for (const Operator& op : type.operators)
+      if (counts(op)) sum += op.parameters * remaining_share(op.cut, whole);
   }
   return sum;
 }
 
+}  // namespace
+
+double parameters_on_device(const Module& module, std::span<const LayerId> layers, const LayerCut& cut) {
+  return sum_parameters(module, layers, cut, [](const Operator&) { return true; });
+}
+
+double trained_parameters_on_device(const Module& module, std::span<const LayerId> layers, const LayerCut& cut) {
+  return sum_parameters(module, layers, cut, [](const Operator& op) { return op.trainable; });
+}
+
 StaticMemory static_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut, const Workload& workload,
                            int holders, int zero) {
-  const double parameters = parameters_on_device(module, layers, cut);
+  const double all = parameters_on_device(module, layers, cut), trained = trained_parameters_on_device(module, layers, cut);
   const bool master_copy = element_size(workload.precision) < Bytes(4);
   StaticMemory held;
   if (zero == 3) {
-    held.weights = held.gradients = element_size(DataType::fp32) * (parameters / holders);
-    held.optimizer = Bytes(8) * (parameters / holders);
+    held.gradients = element_size(DataType::fp32) * (trained / holders);
+    held.weights = held.gradients + element_size(workload.precision) * ((all - trained) / holders);
+    held.optimizer = Bytes(8) * (trained / holders);
     return held;
   }
-  held.weights = element_size(workload.precision) * parameters;
-  held.gradients = element_size(workload.software.gradient_type) * (parameters / (zero >= 2 ? holders : 1));
-  held.optimizer = Bytes(master_copy ? 12 : 8) * (parameters / (zero >= 1 ? holders : 1));
+  held.weights = element_size(workload.precision) * all;
+  held.gradients = element_size(workload.software.gradient_type) * (trained / (zero >= 2 ? holders : 1));
+  held.optimizer = Bytes(master_copy ? 12 : 8) * (trained / (zero >= 1 ? holders : 1));
   if (workload.software.cached_gradient_dummies)
     held.buffers = element_size(workload.precision) * largest_distinct_matrices(module, layers, cut);
   return held;

@@ -13,6 +13,9 @@ namespace trainyard {
 /// Parameters of these layers on one device, cut by the tensor axis.
 [[nodiscard]] double parameters_on_device(const Module& module, std::span<const LayerId> layers, const LayerCut& cut);
 
+/// Those of them that are trained.
+[[nodiscard]] double trained_parameters_on_device(const Module& module, std::span<const LayerId> layers, const LayerCut& cut);
+
 /// What stays for the whole step.
 struct StaticMemory {
   Bytes weights{}, gradients{}, optimizer{}, buffers{};
@@ -23,6 +26,7 @@ struct StaticMemory {
 /// 8 P where weights are fp32), buffers: cached weight-gradient dummies. Source: memory.md §2.2 and §2.9; Rajbhandari et al.,
 /// arXiv 1910.02054 §3; with ZeRO-2 gradients in parts too. `holders`: devices over which the states are sharded, 1 without. zero 3: fp32 weights, gradients and both
 /// moments in parts, 16 P / holders (PyTorch FSDP, arXiv 2304.11277 §4.1; gathered layers come on top while they are used).
+/// Frozen parameters have weights alone, in the workload's precision.
 [[nodiscard]] StaticMemory static_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut,
                                          const Workload& workload, int holders, int zero);
 

@@ -15,7 +15,7 @@ void add_run(const Placement& placement, const LayerRun& run, int id, double lea
   cut.tensor = run.slices(placement);
   Bucket open{id, {}, 0};
   const auto close = [&] {
-    if (!open.layers.empty()) buckets.push_back(std::move(open));
+    if (open.parameters > 0) buckets.push_back(std::move(open));
     open = {id, {}, 0};
   };
   for (auto layer = run.layers.rbegin(); layer != run.layers.rend(); ++layer) {
@@ -24,7 +24,7 @@ void add_run(const Placement& placement, const LayerRun& run, int id, double lea
       continue;
     }
     open.layers.insert(open.layers.begin(), *layer);
-    open.parameters += parameters_on_device(*placement.module, std::span(&*layer, 1), cut);
+    open.parameters += trained_parameters_on_device(*placement.module, std::span(&*layer, 1), cut);
     if (open.parameters >= least) close();
   }
   close();

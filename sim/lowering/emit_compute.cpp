@@ -276,7 +276,7 @@ class CellWriter final : public OperationWriter {
     return holds(bucket.run) && emission_.traffic.runs[bucket.run].slices(emission_.placement) > role_.cut.tensor;
   }
 
-  double parameters_of(const Bucket& bucket) const { return parameters_on_device(*emission_.placement.module, bucket.layers, role_.cut); }
+  double parameters_of(const Bucket& bucket) const { return trained_parameters_on_device(*emission_.placement.module, bucket.layers, role_.cut); }
 
   TimedPiece relayout(const Bucket& bucket, DataType type) const {
     const Kernel copy = relayout_kernel(emission_.placement.cells[cell_], emission_.cluster, parameters_of(bucket), type);
@@ -399,7 +399,7 @@ class CellWriter final : public OperationWriter {
       const double shards = role_.zero == 3 ? role_.shards : role_.zero >= 1 ? run.holders(emission_.placement) : 1;
       for (const LayerId& layer : run.layers)
         if (role_.home(layer).optimizer.place == Place::device)
-          parameters += parameters_on_device(*emission_.placement.module, std::span(&layer, 1), role_.cut) / shards;
+          parameters += trained_parameters_on_device(*emission_.placement.module, std::span(&layer, 1), role_.cut) / shards;
     }
     Kernel update{OperatorClass::optimizer, {}, {}, {}, {}};
     const bool updates = parameters > 0 || !role_.leaves_device();

@@ -77,7 +77,7 @@ class GradientWriter {
   /// overlap the next pass waits for that.
   void scatter(const CommunicatorClass& group, int cell_class, const Bucket& bucket, int pass, TaskId task) {
     const LayerCut& cut = emission_.placement.role(emission_.symmetry.cells.first[cell_class]).cut;
-    const Bytes whole = element_size(software_.gradient_type) * parameters_on_device(*emission_.placement.module, bucket.layers, cut);
+    const Bytes whole = element_size(software_.gradient_type) * trained_parameters_on_device(*emission_.placement.module, bucket.layers, cut);
     const CellTasks& cell = emission_.cells[cell_class];
     const TaskId made_by = gradients_complete(cell_class, bucket, pass).first;
     for (const int device : emission_.resources.cell_devices[cell_class]) {
@@ -118,7 +118,8 @@ class GradientWriter {
     const auto tied = std::ranges::find_if(module.layers, [](const Layer& layer) { return !layer.tied_to.empty(); });
     double table = 0;
     for (const Operator& op : module.types[index(tied->type)].operators)
-      if (op.cut == TensorCut::vocabulary) table += op.parameters;
+      if (op.cut == TensorCut::vocabulary && op.trainable) table += op.parameters;
+    if (table == 0) return;
     std::size_t ranks = 1;
     for (const int cell : group.first->cells) ranks = std::max(ranks, emission_.placement.cells[cell].members.size());
     const Bytes size = element_size(emission_.placement.role(group.first->cells.front()).gradient_type(software_)) * (table / double(ranks));

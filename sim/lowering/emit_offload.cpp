@@ -74,22 +74,23 @@ class DeviceOffload {
       if (on_host(home.activations) && uses_[k].op.kind == 'B') reload(k);
       if (on_host(home.weights)) fetch(k);
       if (on_host(home.activations) && uses_[k].op.kind == 'F') store_activations(k);
-      if (!on_host(home.gradients) || !uses_[k].makes_gradients()) continue;
+      if (!on_host(home.gradients) || !uses_[k].makes_gradients() || trained(uses_[k].layer) == 0) continue;
       store_gradients(k);
       if (home.early_update && is_last_backward(k)) add_update(uses_[k].layer);
     }
     for (const SlotPool* pool : {&weights_, &activations_, &gradients_}) pool->close(emission_);
     for (auto layer = role_.layers.rbegin(); layer != role_.layers.rend(); ++layer)
-      if (on_host(role_.home(*layer).optimizer) && !on_host(role_.home(*layer).gradients)) copy_gradients(*layer);
+      if (on_host(role_.home(*layer).optimizer) && !on_host(role_.home(*layer).gradients) && trained(*layer) > 0) copy_gradients(*layer);
   }
 
   /// Early updates in the order in which gradients are complete, the others in the order in which the next step needs the weights.
   std::vector<Reduction> write_updates() {
     std::vector<Reduction> reductions;
     for (auto layer = role_.layers.rbegin(); layer != role_.layers.rend(); ++layer)
-      if (on_host(role_.home(*layer).optimizer) && role_.home(*layer).early_update) update(*layer);
+      if (on_host(role_.home(*layer).optimizer) && role_.home(*layer).early_update && trained(*layer) > 0) update(*layer);
     for (const LayerId layer : role_.layers) {
       const LayerHome home = role_.home(layer);
+      if (trained(layer) == 0) continue;
       if (on_host(home.optimizer) && !home.early_update) {
         update(layer);
         for (const TaskId gradients : shared_.gradients[{device_, layer}]) reductions.push_back({gradients, {emission_.cell_class(cell_)}});
@@ -111,6 +112,7 @@ class DeviceOffload {
   ProcessorId device() const { return id_at<ProcessorId>(std::size_t(device_)); }
   const Software& software() const { return emission_.workload.software; }
   double parameters(LayerId layer) const { return parameters_on_device(*emission_.placement.module, std::span(&layer, 1), role_.cut); }
+  double trained(LayerId layer) const { return trained_parameters_on_device(*emission_.placement.module, std::span(&layer, 1), role_.cut); }
   int sharers(LayerId layer) const {
     return down_.first->sharers[std::size_t(std::ranges::find(role_.layers, layer) - role_.layers.begin())];
   }
@@ -224,8 +226,7 @@ class DeviceOffload {
   /// Before the first use in the backward pass; the slot is free again when the layer's backward pass has ended.
   void reload(std::size_t k) {
     const LayerUse& use = uses_[k];
-    const auto key = std::tuple(use.op.chunk, use.op.micro_batch, use.layer);
-    if (const auto stored = stored_.find(key); stored != stored_.end()) {
+    if (const auto stored = stored_.find({use.op.chunk, use.op.micro_batch, use.layer}); stored != stored_.end()) {
       const Bytes bytes = kept(use.layer);
       const TaskId task = add(down_, DeviceStream::h2d, bytes, "reload activations", use.layer);
       label(task, use);
@@ -248,7 +249,7 @@ class DeviceOffload {
   void store_gradients(std::size_t k) {
     const LayerUse& use = uses_[k];
     const bool sharded = role_.zero == 3;
-    const double own = parameters(use.layer) / (sharded ? role_.shards : 1);
+    const double own = trained(use.layer) / (sharded ? role_.shards : 1);
     const Bytes bytes = element_size(software().gradient_type) * own;
     const TaskId maker = sharded ? own_task(tasks_.scatters.at(k)) : backward_of(use).first;
     const TaskId made = sharded ? maker : backward_of(use).last;
@@ -273,12 +274,11 @@ class DeviceOffload {
   }
 
   void copy_gradients(LayerId layer) {
-    const Bytes bytes = element_size(software().gradient_type) * (parameters(layer) * share(layer));
+    const Bytes bytes = element_size(software().gradient_type) * (trained(layer) * share(layer));
     const TaskId task = add(up_, DeviceStream::d2h, bytes, "store gradients", layer);
     hold_on_host(task, MemoryClass::gradients, bytes, Bytes(0));
     emission_.edge(last_backward_of(layer).last, task);
-    if (const auto reduced = tasks_.reduced.find(layer); reduced != tasks_.reduced.end())
-      for (const TaskId before : reduced->second) emission_.edge(before, task);
+    for (const TaskId before : tasks_.reduced[layer]) emission_.edge(before, task);
     shared_.gradients[{device_, layer}] = {task};
   }
 
@@ -306,7 +306,7 @@ class DeviceOffload {
 
   /// The worker takes its tasks in the order in which they are added.
   TaskId add_update(LayerId layer) {
-    const Bytes bytes = emission_.workload.optimizer == "none" ? Bytes(0) : host_update_bytes(emission_.workload) * (parameters(layer) * share(layer));
+    const Bytes bytes = emission_.workload.optimizer == "none" ? Bytes(0) : host_update_bytes(emission_.workload) * (trained(layer) * share(layer));
     const TaskId task = add(work_, DeviceStream::host, bytes, "host update", layer);
     emission_.lowered.graph.tasks[index(task)].label.kind = TaskKind::optimizer;
     shared_.updates[{device_, layer}] = {task};
@@ -320,7 +320,7 @@ class DeviceOffload {
     for (const int device : on_host(home.gradients) ? sharing_devices(layer) : std::vector{device_})
       for (const TaskId gradients : shared_.gradients[{device, layer}]) emission_.edge(gradients, task);
     if (!on_host(home.gradients))
-      hold_on_host(task, MemoryClass::gradients, Bytes(0), -element_size(software().gradient_type) * (parameters(layer) * share(layer)));
+      hold_on_host(task, MemoryClass::gradients, Bytes(0), -element_size(software().gradient_type) * (trained(layer) * share(layer)));
     if (home.early_update) return;
     emission_.edge(tasks_.last, task);
     tasks_.updates.push_back(task);
@@ -328,7 +328,7 @@ class DeviceOffload {
 
   /// Weights that the device has updated go back to their home, a part from each sharer.
   void store_weights(LayerId layer) {
-    const Bytes bytes = element_size(emission_.workload.precision) * (parameters(layer) * share(layer));
+    const Bytes bytes = element_size(emission_.workload.precision) * (trained(layer) * share(layer));
     const TaskId task = add(up_, DeviceStream::d2h, bytes, "store weights", layer);
     emission_.edge(tasks_.optimizer, task);
     shared_.updates[{device_, layer}] = {task};
@@ -343,10 +343,10 @@ class DeviceOffload {
   void refresh(LayerId layer) {
     const LayerHome home = role_.home(layer);
     if (on_host(home.weights)) return await_updates(layer, first_fetch_.at(layer), 1);
-    if (!on_host(home.optimizer)) return;
+    if (!on_host(home.optimizer) || trained(layer) == 0) return;
     const bool sharded = role_.zero == 3;
     const Bytes element = sharded ? element_size(DataType::fp32) : element_size(emission_.workload.precision);
-    const TaskId task = add(down_, DeviceStream::refresh, element * (parameters(layer) * (role_.zero >= 1 ? share(layer) : 1.0)), "update weights", layer);
+    const TaskId task = add(down_, DeviceStream::refresh, element * (trained(layer) * (role_.zero >= 1 ? share(layer) : 1.0)), "update weights", layer);
     await_updates(layer, task, 0);
     tasks_.refreshed[layer].push_back(task);
     const auto first = std::ranges::find(uses_, layer, &LayerUse::layer);

@@ -66,6 +66,10 @@ class ShardWriter {
     return parameters_on_device(*emission_.placement.module, std::span(&layer, 1), emission_.placement.roles[role_of(group)].cut);
   }
 
+  double trained(const CommunicatorClass& group, LayerId layer) const {
+    return trained_parameters_on_device(*emission_.placement.module, std::span(&layer, 1), emission_.placement.roles[role_of(group)].cut);
+  }
+
   TaskSpan tasks_of(const LayerUse& use, int cell_class) const { return use.tasks(emission_.cells[cell_class]); }
 
   void gather(std::size_t k) {
@@ -100,7 +104,9 @@ class ShardWriter {
   /// The whole layer's gradients stand in a buffer until they are scattered.
   void reduce(const CommunicatorClass& group, const ShardedUse& sharded) {
     const LayerUse& use = sharded.use;
-    const Bytes bytes = element_size(emission_.placement.roles[sharded.role].gradient_type(emission_.workload.software)) * parameters(group, use.layer);
+    const DataType type = emission_.placement.roles[sharded.role].gradient_type(emission_.workload.software);
+    const Bytes bytes = element_size(type) * trained(group, use.layer);
+    if (bytes == Bytes(0)) return;
     const TaskId task = add_data_exchange(emission_, group, CollectiveKind::reduce_scatter, bytes, "reduce-scatter", use.layer);
     hold(group, task, bytes, -bytes);
     for (const int c : cell_classes_of(emission_, group)) {
@@ -151,7 +157,8 @@ std::vector<Reduction> add_up_replicas(Emission& emission, const CommunicatorCla
   const DataType type = emission.placement.role(run.cells.front()).gradient_type(emission.workload.software);
   std::vector<Reduction> reductions;
   for (auto layer = run.layers.rbegin(); layer != run.layers.rend(); ++layer) {
-    const double part = parameters_on_device(*emission.placement.module, std::span(&*layer, 1), cut) / run.shards(emission.placement);
+    const double part = trained_parameters_on_device(*emission.placement.module, std::span(&*layer, 1), cut) / run.shards(emission.placement);
+    if (part == 0) continue;
     const Bytes bytes = element_size(type) * part;
     const TaskId task = add_data_exchange(emission, group, CollectiveKind::all_reduce, bytes, "all-reduce", *layer);
     for (const int c : cells) {

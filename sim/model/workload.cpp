@@ -31,18 +31,25 @@ std::vector<bool> Module::counted_layers() const {
   return counted;
 }
 
-double parameter_count(const Module& module) {
+namespace {
+
+double count(const Module& module, bool only_trained) {
   double sum = 0;
   for (const Layer& layer : module.layers) {
     const LayerType& type = module.types[index(layer.type)];
     if (type.only_measured()) sum += type.profile->whole_parameters();
     for (const Operator& op : type.operators) {
       const bool shared_table = !layer.tied_to.empty() && op.cut == TensorCut::vocabulary;
-      if (!shared_table) sum += op.parameters;
+      if (!shared_table && (op.trainable || !only_trained)) sum += op.parameters;
     }
   }
   return sum;
 }
+
+}  // namespace
+
+double parameter_count(const Module& module) { return count(module, false); }
+double trained_parameter_count(const Module& module) { return count(module, true); }
 
 Flops model_flops_per_step(const Workload& workload) {
   Flops per_sample{};

@@ -28,8 +28,9 @@ enum class TensorCut { replicated, sequence, column, row, heads, vocabulary };
 
 /// The branches of a parallel block (attention and MLP on the same input) share their tensor collectives: two column products read
 /// one gathered input, and their input gradients are added before one reduction; two row products are added before one reduction.
-/// `first` and `second` in order of the forward pass.
-enum class TensorJoin { alone, first, second };
+/// So do a column product and the first factor of its low-rank adapter. `first`, any number of `middle`, and `last` in order of the
+/// forward pass.
+enum class TensorJoin { alone, first, middle, last };
 
 /// One attention call, for the kernels whose time depends on more than FLOPs.
 struct AttentionShape {
@@ -55,11 +56,12 @@ struct Operator {
   TensorCut saved_cut = TensorCut::replicated;
   TensorJoin join = TensorJoin::alone; ///< of products cut by column or row
   Cost<Bytes> gathered;                ///< with a tensor axis, its input is gathered first: bytes of the whole
+  bool splits_rows = true;             ///< sequence parallelism splits its rows outside the product; false: it reads and leaves them whole
   bool core_attention = false;         ///< what selective recompute computes again
   double parameters = 0;               ///< count
   DataType weight_type = DataType::bf16;
   std::optional<DataType> product_type;///< gemm: type of its operands, where it is not that of the activations (fp8, fp4 recipes)
-  bool trainable = true;
+  bool trainable = true;               ///< its parameters; false: they get no gradients, and a product only its input's
   int items = 1;                       ///< experts, tables; 1 = dense
   double items_per_token = 1;
   std::vector<OperatorId> inputs;      ///< empty: the operator before
@@ -134,6 +136,7 @@ struct Workload {
   DataType precision = DataType::bf16; ///< of weights and activations as stored
   std::optional<DataType> product_type;///< of the layers' products, where it is another (fp8 and fp4 beside bf16)
   std::string optimizer = "adam";
+  std::string method = "backprop";     ///< how weights are trained, for people
   Software software;
   /// The type whose peak the devices are measured against.
   [[nodiscard]] DataType compute_type() const { return product_type.value_or(precision); }
@@ -142,8 +145,11 @@ struct Workload {
 
 /// Parameters of a module; a tied table counts once.
 [[nodiscard]] double parameter_count(const Module& module);
+/// Those that are trained: all, or with low-rank adapters theirs.
+[[nodiscard]] double trained_parameter_count(const Module& module);
 /// Model FLOPs of one training step by Megatron's convention: forward + backward, attention in full, head counted,
-/// embedding look-up and recompute not. Layers whose FLOPs are not known count nothing: see knows_flops.
+/// embedding look-up and recompute not. Layers whose FLOPs are not known count nothing: see knows_flops. A frozen product counts 4 of
+/// the 6 FLOPs a parameter and token: forward and input gradient (as NeMo's tables of LoRA runs do); adapters count in full.
 [[nodiscard]] Flops model_flops_per_step(const Workload& workload);
 /// Whether the FLOPs of every layer are known.
 [[nodiscard]] bool knows_flops(const Workload& workload);

@@ -202,7 +202,8 @@ class Estimator {
       for (const int cell : cells)
         for (const DeviceId member : members_of(cell, placement_.role(cell).cut.context, placement_.role(cell).cut.tensor)) members.push_back(member);
       const RingGroup ring = ring_group(router_, cluster_, members);
-      const double parameters = parameters_on_device(*placement_.module, layers, role.cut);
+      const double parameters = trained_parameters_on_device(*placement_.module, layers, role.cut);
+      if (parameters == 0) continue;
       if (std::ranges::any_of(cells, [&](int cell) { return placement_.role(cell).cut.tensor > role.cut.tensor; }))
         reduce += relayout_kernel(placement_.cells[placement_.first_cell[role_id]], cluster_, parameters, role.gradient_type(workload_.software)).alone * 2.0;
       const Bytes gradients = element_size(role.gradient_type(workload_.software)) * parameters;
@@ -229,8 +230,10 @@ class Estimator {
     Seconds gather{}, scatter{};
     for (const LayerId layer : role.layers) {
       const double parameters = parameters_on_device(*placement_.module, std::span(&layer, 1), role.cut);
+      const double trained = trained_parameters_on_device(*placement_.module, std::span(&layer, 1), role.cut);
       gather += collective_time(ring, CollectiveKind::all_gather, element_size(workload_.precision) * parameters);
-      scatter += collective_time(ring, CollectiveKind::reduce_scatter, element_size(role.gradient_type(workload_.software)) * parameters);
+      if (trained > 0)
+        scatter += collective_time(ring, CollectiveKind::reduce_scatter, element_size(role.gradient_type(workload_.software)) * trained);
     }
     const Seconds ahead = std::max(Seconds(0), gather - times.forward) + std::max(Seconds(0), gather * double(role.regather) + scatter - times.backward);
     return ahead * double(role.micro_batches) + gather / double(role.layers.size());
@@ -241,7 +244,7 @@ class Estimator {
     if (workload_.optimizer == "none") return Seconds(0);
     double parameters = 0;
     for (const LayerId layer : role.layers)
-      parameters += parameters_on_device(*placement_.module, std::span(&layer, 1), role.cut) /
+      parameters += trained_parameters_on_device(*placement_.module, std::span(&layer, 1), role.cut) /
                     (role.zero == 3 ? role.shards : role.zero >= 1 ? holders_of(layer) : 1);
     const DeviceId member = placement_.cells[placement_.first_cell[role_id]].members.front();
     return adam_time(cluster_.type_of(member), parameters, workload_.software.gradient_type);

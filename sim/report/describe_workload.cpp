@@ -58,9 +58,10 @@ std::string module_text(const Module& module) {
   if (only_measured(module))
     return fmt::format("  module {}: {} parameters; {} measured layers\n", module.name, count_in_words(parameter_count(module)),
                        module.layers.size()) + measured_text(module) + measured_layers_text(module);
-  return fmt::format("  module {}: {} parameters; {}; hidden {}, vocabulary {}\n", module.name,
-                     count_in_words(parameter_count(module)), layers_text(module), whole(module.hidden),
-                     whole(module.vocabulary)) + measured_text(module);
+  const double all = parameter_count(module), trained = trained_parameter_count(module);
+  const std::string share = trained < all ? fmt::format(" ({} trained)", count_in_words(trained)) : "";
+  return fmt::format("  module {}: {} parameters{}; {}; hidden {}, vocabulary {}\n", module.name, count_in_words(all), share,
+                     layers_text(module), whole(module.hidden), whole(module.vocabulary)) + measured_text(module);
 }
 
 std::string work_text(const Workload& workload) {
@@ -81,7 +82,9 @@ using Switch = std::pair<const char*, bool>;
 std::string one_line(const Workload& workload) {
   const double tokens = workload.data.sequence_length;
   const std::string sequence = tokens > 0 ? fmt::format(" · sequence {}", whole(tokens)) : "";
-  return fmt::format("{}{} · global batch {} · {}", workload.model, sequence, whole(workload.global_batch), name(workload.compute_type()));
+  const std::string method = workload.method == "backprop" ? "" : " · " + workload.method;
+  return fmt::format("{}{} · global batch {} · {}{}", workload.model, sequence, whole(workload.global_batch), name(workload.compute_type()),
+                     method);
 }
 
 std::string switches_text(const Software& software) {

@@ -19,10 +19,11 @@ inline Cluster one_node(const std::string& gpu) {
   return cluster;
 }
 
-inline Workload workload(const std::string& model, double sequence, const std::string& software, const std::string& precision = "fp16") {
+inline Workload workload(const std::string& model, double sequence, const std::string& software, const std::string& precision = "fp16",
+                         const std::string& method = "backprop") {
   Diagnostics diagnostics;
   const ConfigValue section = read_yaml_text("{model: " + model + ", sequence_length: " + std::to_string(int(sequence)) +
-                                                 ", global_batch: 8, precision: " + precision + ", optimizer: adam, software: " + software + "}",
+                                                 ", global_batch: 8, precision: " + precision + ", optimizer: adam, software: " + software + ", method: " + method + "}",
                                              "test", diagnostics);
   Workload built = build_workload(section, ".", diagnostics);
   diagnostics.throw_if_any();

@@ -48,7 +48,8 @@ TEST_CASE("one replica splits its samples over four") {
 TEST_CASE("three replicas and two: the one in the middle sends to both") {
   // Two samples each, then three: 2 ms; 20 and 10 MB arrive in 3 ms; 3 and 6 ms; 3 ms back; 4 ms.
   const TwoStages stages(3, 2, 1, {.layers = 2, .batch = 6, .output = 10_MB});
-  CHECK(near(stages.step_time(), 21_ms));
+  // The first step alone: without gradients nothing holds the replicas together, and the next one begins in the gaps.
+  CHECK(near(run_plan(stages.plan, stages.workload, stages.cluster).report.first_step_time, 21_ms));
   const Router router(stages.cluster);
   int transfers = 0;
   for (const Task& task : lower(stages.plan, stages.workload, stages.cluster, router, {.symmetry = false}).graph.tasks)

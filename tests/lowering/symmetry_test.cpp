@@ -122,6 +122,21 @@ void wire(Plan& plan, std::mt19937& random) {
   }
 }
 
+/// Nothing of the first layer is trained, and of each other an adapter at most.
+void freeze(Workload& workload, double adapter) {
+  Module& module = workload.modules[0];
+  for (Operator& op : module.types[0].operators) op.trainable = false;
+  module.types.push_back(module.types[0]);
+  Operator op = module.types[0].operators.back();
+  op.kind = OperatorClass::memory_bound;
+  op.cut = TensorCut::replicated;
+  op.parameters = adapter;
+  op.trainable = true;
+  op.core_attention = false;
+  module.types[0].operators.push_back(std::move(op));
+  module.layers[0].type = LayerTypeId(1);
+}
+
 Case random_case(unsigned seed) {
   std::mt19937 random(seed);
   const int stages = pick(random, {1, 2, 3}), data = pick(random, {1, 2, 4}), tensor = pick(random, {1, 2});
@@ -165,6 +180,7 @@ Case random_case(unsigned seed) {
   if (cut_alike && schedule != "zb_h1" && random() % 2) offload(made.plan, nodes, random);
   if (random() % 4 == 0) made.workload.optimizer = "adam";
   if (random() % 3 == 0) wire(made.plan, random);
+  if (random() % 3 == 0) freeze(made.workload, pick(random, {0, 1}) * 9e6);
   made.text = "seed " + std::to_string(seed) + " stages " + std::to_string(stages) + " data " + std::to_string(data) + " tensor " +
               std::to_string(tensor) + " gpus a node " + std::to_string(gpus);
   return made;

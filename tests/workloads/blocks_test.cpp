@@ -60,14 +60,14 @@ TEST_CASE("One norm joins the column products and the row products, a norm each 
   const OperatorContext context = context_of("megatron-core-2024");
   const LayerType one = decoder_layer(palm(Block::parallel), context);
   CHECK(find_operator(one, "qkv").join == TensorJoin::first);
-  CHECK(find_operator(one, "mlp_up").join == TensorJoin::second);
+  CHECK(find_operator(one, "mlp_up").join == TensorJoin::last);
   CHECK(find_operator(one, "proj").join == TensorJoin::first);
-  CHECK(find_operator(one, "mlp_down").join == TensorJoin::second);
+  CHECK(find_operator(one, "mlp_down").join == TensorJoin::last);
   const LayerType two = decoder_layer(find_model("gpt-neox-20b")->architecture, context);
   CHECK(has(two, "mlp_norm"));
   CHECK(find_operator(two, "qkv").join == TensorJoin::alone);
   CHECK(find_operator(two, "mlp_up").join == TensorJoin::alone);
-  CHECK(find_operator(two, "mlp_down").join == TensorJoin::second);
+  CHECK(find_operator(two, "mlp_down").join == TensorJoin::last);
 }
 
 TEST_CASE("A window w leaves 2 q w - w^2 of the q^2 scores, and all of them up to q = w") {

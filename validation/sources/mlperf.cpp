@@ -20,7 +20,7 @@ void map(const CsvRow& row, Measurement& into) {
   if (!row.is("cfg_check", "ok")) throw Unmapped("the printed layout does not match the run");
   TrainingRun run = nvidia_run(row, row["accelerator"], model, into.gpus, 0);
   run.precision = row.is("fp4", "True") ? "fp4" : row.is("fp8", "True") ? "fp8" : "bf16";
-  if (row.has("benchmark", "lora")) run.method = "lora";
+  if (row.has("benchmark", "lora")) run.method = "{lora: {rank: 16, targets: [qkv, proj]}}";  // the benchmark's rules
   set_run(into, run);
 }
 

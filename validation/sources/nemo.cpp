@@ -19,7 +19,7 @@ void map(const CsvRow& row, Measurement& into) {
   if (row.has("tp", "best")) throw Unmapped("the layout is not printed");
   TrainingRun run = nvidia_run(row, row["gpu"], into.model, into.gpus, 0);
   run.precision = nvidia_precision(row["precision"]);
-  if (row.is("task", "LoRA")) run.method = "lora";
+  if (row.is("task", "LoRA")) run.method = "{lora: {rank: 32, targets: [qkv]}}";  // NeMo 24.07, megatron_gpt_finetuning_config.yaml
   set_run(into, run);
 }
 

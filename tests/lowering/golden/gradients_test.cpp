@@ -109,6 +109,26 @@ TEST_CASE("picture: unequal_pipelines") {
   check_picture("unequal_pipelines", run);
 }
 
+TEST_CASE("picture: lora") {
+  SmallCase small = reduced_by_layer(3, 0, {.data = 2});
+  Module& model = small.workload.modules[0];
+  Operator base = model.types[0].operators[0];
+  base.kind = OperatorClass::gemm;
+  base.gemm_n = base.gemm_k = 1e4;
+  base.parameters = 90e6;
+  base.trainable = false;
+  Operator adapter = base;
+  adapter.parameters = 5e6;
+  adapter.trainable = true;
+  model.types = {{"adapted", {base, adapter}}, {"frozen", {base}}};
+  model.layers[0].type = LayerTypeId(1);
+  const Seconds product = gemm_time(small.cluster.device_types[0], DataType::fp16, {1, 1e4, 1e4, 1});
+  small.cluster = make_cluster({.nodes = 2, .nic = Bytes(2 * adapter.parameters) / (product * 2.0)});
+  const RunResult run = small.run();
+  CHECK(near(run.report.step_time, product * (5.0 + 3 + 3 + 2)));
+  check_picture("lora", run);
+}
+
 TEST_CASE("picture: tied_embedding") {
   SmallCase small({.nodes = 2}, {.layers = 4, .batch = 3}, {.stages = 2, .micro_batches = 3});
   Module& model = small.workload.modules[0];

@@ -31,6 +31,7 @@ struct TensorCase : SmallCase {
     op.name = name;
     op.kind = OperatorClass::gemm;
     op.cut = cut;
+    op.saved_cut = cut == TensorCut::column ? TensorCut::sequence : cut;  // its slice of the input, not the gathered whole
     op.gemm_n = n;
     op.gemm_k = k;
     op.output.fixed = Bytes(2 * n);
