@@ -7,6 +7,7 @@
 #include "sim/lowering/chain_writer.hpp"
 #include "sim/lowering/emission.hpp"
 #include "sim/lowering/layer_visits.hpp"
+#include "sim/lowering/stage_segments.hpp"
 #include "sim/lowering/turns.hpp"
 #include "sim/lowering/wire.hpp"
 
@@ -26,20 +27,19 @@ class CellWriter final : public OperationWriter {
         private_(emission.resources.groups_are_private[cell_class]),
         meets_gradients_(emission.resources.groups_meet_gradients[cell_class]),
         groups_(emission.resources.groups_of_cell[cell_class]),
-        tasks_(emission.cells[cell_class]) {
+        tasks_(emission.cells[cell_class]),
+        segments_(emission, cell_, role_) {
     work_ = stage_work(emission.placement.cells[cell_], role_, *emission.placement.module, emission.cluster, emission.workload,
                        cell_groups());
     for (const std::string& note : work_.notes)
       if (std::ranges::find(emission_.lowered.extrapolated, note) == emission_.lowered.extrapolated.end())
         emission_.lowered.extrapolated.push_back(note);
-    plan_chunks();
-    plan_segments();
     measure_memory();
     plan_order();
   }
 
   TaskSpan write(const ScheduledOperation& op, const std::vector<TaskId>& before) override {
-    beside_gradients_ = by_layer() || op.turn <= gathers_until_ || op.turn >= reduces_from_;
+    beside_gradients_ = segments_.by_layer() || op.turn <= gathers_until_ || op.turn >= reduces_from_;
     layer_spans_.assign(role_.chunks[op.chunk].size(), TaskSpan{});
     rebuilt_spans_ = layer_spans_;
     const TaskSpan span = write_operation(op);
@@ -60,16 +60,6 @@ class CellWriter final : public OperationWriter {
   }
 
  private:
-  /// Layers [from, to) of the stage that one chain of tasks runs, and the bucket they belong to.
-  struct Segment {
-    std::size_t from = 0, to = 0;
-    int run = -1;
-  };
-  /// Layers of a chunk as positions in role_.layers.
-  struct LayerSpan {
-    std::size_t from = 0, to = 0;
-  };
-
   void plan_order() {
     tasks_.forward.assign(role_.chunks.size(), std::vector<CellTasks::Pass>(role_.micro_batches));
     tasks_.backward = tasks_.forward;
@@ -102,51 +92,6 @@ class CellWriter final : public OperationWriter {
   const Software& software() const { return emission_.workload.software; }
   DataType gradient_type() const { return role_.gradient_type(software()); }
   bool gathers_weights() const { return role_.zero >= 1 && role_.zero < 3 && software().overlap_weight_gather; }
-
-  /// Buckets cut the layers of the stage into segments; layers that no other cell holds join what stands before them.
-  void plan_segments() {
-    std::vector<Segment> cut;
-    std::vector<int> bucket_of(role_.layers.size(), -1);
-    for (std::size_t b = 0; b < emission_.buckets.size(); ++b)
-      for (const LayerId layer : emission_.buckets[b].layers) {
-        const auto at = std::ranges::find(role_.layers, layer);
-        if (at != role_.layers.end() && holds(emission_.buckets[b].run)) bucket_of[at - role_.layers.begin()] = int(b);
-      }
-    for (std::size_t i = 0; i < bucket_of.size(); ++i) {
-      const bool new_chunk = std::ranges::any_of(spans_, [&](const LayerSpan& span) { return span.from == i; });
-      if (new_chunk || bucket_of[i] != bucket_of[i - 1])
-        cut.push_back({i, i, bucket_of[i] < 0 ? -1 : emission_.buckets[bucket_of[i]].run});
-      cut.back().to = i + 1;
-    }
-    bucket_segments_ = std::move(cut);
-  }
-
-  void plan_chunks() {
-    std::size_t at = 0;
-    for (const auto& chunk : role_.chunks) {
-      spans_.push_back({at, at + chunk.size()});
-      at += chunk.size();
-    }
-  }
-
-  bool holds(int run) const {
-    const auto& cells = emission_.traffic.runs[run].cells;
-    return std::ranges::find(cells, cell_) != cells.end();
-  }
-
-  /// Whether every layer's pass is a chain of its own.
-  bool by_layer() const { return role_.shards > 1 || role_.leaves_device(); }
-
-  std::vector<Segment> segments(int chunk, bool by_bucket) const {
-    const LayerSpan span = spans_[chunk];
-    std::vector<Segment> own;
-    for (std::size_t i = span.from; i < span.to && by_layer(); ++i) own.push_back({i, i + 1, -1});
-    if (by_layer()) return own;
-    if (!by_bucket) return {{span.from, span.to, -1}};
-    for (const Segment& segment : bucket_segments_)
-      if (segment.from >= span.from && segment.to <= span.to) own.push_back(segment);
-    return own;
-  }
 
   /// [device][chunk]
   void measure_memory() {
@@ -207,13 +152,13 @@ class CellWriter final : public OperationWriter {
   TaskSpan write_forward(const ScheduledOperation& op) {
     const bool by_bucket = awaits_weights(op);
     TaskSpan whole{kNone, kNone};
-    for (const Segment& segment : segments(op.chunk, by_bucket)) {
+    for (const Segment& segment : segments_.of(op.chunk, by_bucket)) {
       std::vector<TimedPiece> pieces;
-      if (segment.from == spans_[op.chunk].from && receives(op)) pieces = work_.receive;
+      if (segment.from == segments_.first_of(op.chunk) && receives(op)) pieces = work_.receive;
       if (role_.zero >= 1 && op.first_use) append(pieces, relayouts(segment, emission_.workload.precision));
       for (std::size_t i = segment.from; i < segment.to; ++i) append(pieces, work_.layers[i].forward);
       const TaskSpan span = write_chain(drawn(pieces, op), label(TaskKind::forward, op), whole);
-      layer_spans_[segment.from - spans_[op.chunk].from] = span;
+      layer_spans_[segment.from - segments_.first_of(op.chunk)] = span;
       if (role_.leaves_device()) hold_forward(segment.from, span);
       if (by_bucket && segment.run >= 0) tasks_.first_forward[{segment.run, role_.layers[segment.from]}] = span;
     }
@@ -224,21 +169,21 @@ class CellWriter final : public OperationWriter {
   TaskSpan write_backward(const ScheduledOperation& op) {
     const bool by_bucket = !op.split && completes_gradients(op);
     TaskSpan whole{kNone, kNone};
-    const std::vector<Segment> parts = segments(op.chunk, by_bucket);
+    const std::vector<Segment> parts = segments_.of(op.chunk, by_bucket);
     auto segment = parts.rbegin();
     std::vector<TimedPiece> pieces;
     if (receives(op)) pieces = work_.receive;
     for (const LayerVisit& visit : layer_visits(*emission_.placement.module, role_, op)) {
-      const LayerPieces& layer = work_.layers[spans_[op.chunk].from + visit.position];
+      const LayerPieces& layer = work_.layers[segments_.first_of(op.chunk) + visit.position];
       if (visit.rebuilds || visit.rebuilds_first) append(pieces, layer.recompute);
       if (!visit.rebuilds) append(pieces, op.split ? input_gradients(layer.backward) : layer.backward);
-      const bool ends_segment = !visit.rebuilds && spans_[op.chunk].from + visit.position == segment->from;
-      if (!ends_segment && !(visit.rebuilds && by_layer())) continue;
+      const bool ends_segment = !visit.rebuilds && segments_.first_of(op.chunk) + visit.position == segment->from;
+      if (!ends_segment && !(visit.rebuilds && segments_.by_layer())) continue;
       if (!visit.rebuilds && !op.split && exchanges_gradients(op)) append(pieces, relayouts(*segment, gradient_type()));
       const TaskSpan span = write_chain(drawn(pieces, op), label(visit.rebuilds ? TaskKind::recompute : TaskKind::backward, op), whole);
       pieces.clear();
       (visit.rebuilds ? rebuilt_spans_ : layer_spans_)[visit.position] = span;
-      if (role_.leaves_device()) hold_backward(spans_[op.chunk].from + visit.position, visit, span);
+      if (role_.leaves_device()) hold_backward(segments_.first_of(op.chunk) + visit.position, visit, span);
       if (visit.rebuilds) continue;
       if (by_bucket && segment->run >= 0) tasks_.backward_of_bucket[{segment->run, role_.layers[segment->from]}].push_back(span);
       ++segment;
@@ -251,7 +196,7 @@ class CellWriter final : public OperationWriter {
   TaskSpan write_weight_gradients(const ScheduledOperation& op) {
     const bool by_bucket = completes_gradients(op);
     TaskSpan whole{kNone, kNone};
-    const std::vector<Segment> parts = segments(op.chunk, by_bucket);
+    const std::vector<Segment> parts = segments_.of(op.chunk, by_bucket);
     for (auto segment = parts.rbegin(); segment != parts.rend(); ++segment) {
       std::vector<TimedPiece> pieces;
       for (std::size_t i = segment->to; i-- > segment->from;) append(pieces, weight_gradients(work_.layers[i].backward));
@@ -273,7 +218,7 @@ class CellWriter final : public OperationWriter {
   /// Does another holder cut this bucket finer? Then its gradients are copied into the finer parts before they are exchanged, and
   /// back before they are used (or, where the optimizer works on parts, the gathered weights).
   bool is_cut_finer(const Bucket& bucket) const {
-    return holds(bucket.run) && emission_.traffic.runs[bucket.run].slices(emission_.placement) > role_.cut.tensor;
+    return segments_.holds(bucket.run) && emission_.traffic.runs[bucket.run].slices(emission_.placement) > role_.cut.tensor;
   }
 
   double parameters_of(const Bucket& bucket) const { return trained_parameters_on_device(*emission_.placement.module, bucket.layers, role_.cut); }
@@ -437,38 +382,14 @@ class CellWriter final : public OperationWriter {
   Bytes buffers_{}, relayout_buffer_{};
   const GroupClasses& groups_;
   CellTasks& tasks_;
+  StageSegments segments_;
   StageWork work_;
-  std::vector<Segment> bucket_segments_;
-  std::vector<LayerSpan> spans_;               ///< [chunk]
   std::vector<TaskSpan> layer_spans_, rebuilt_spans_;  ///< of the operation being written; meaningful where segments are layers
   std::vector<std::vector<LayerMemory>> held_;  ///< [device][layer of the stage]
   std::vector<std::vector<ActivationMemory>> activations_;  ///< [device][chunk]; devices as in devices_
 };
 
 }  // namespace
-
-TaskId Emission::add(Task task) {
-  lowered.graph.tasks.push_back(std::move(task));
-  return id_at<TaskId>(lowered.graph.tasks.size() - 1);
-}
-
-CollectiveCost Emission::next_exchange(const CommunicatorClass& group, const CollectiveCost& cost) {
-  return jitter.applied(cost, int(group.first - traffic.all.data()), exchanges[group.first]++);
-}
-
-void Emission::edge(TaskId from, TaskId to, int distance) { lowered.graph.edges.push_back({from, to, distance}); }
-
-std::vector<Slot> Emission::slots(const std::vector<int>& device_classes, DeviceStream stream, double share, int lane) const {
-  std::vector<Slot> slots;
-  for (const int c : device_classes) slots.push_back({resources.stream(c, stream, lane), share});
-  return slots;
-}
-
-std::vector<Slot> Emission::collective_slots(const std::vector<int>& device_classes, DeviceStream stream) const {
-  std::vector<Slot> made = slots(device_classes, stream, 0);
-  for (std::size_t i = 0; i < made.size(); ++i) made[i].compute_share = type_of(device_classes[i]).collective_share;
-  return made;
-}
 
 void emit_compute(Emission& emission) {
   emission.cells.resize(emission.symmetry.cells.classes());
