@@ -11,11 +11,11 @@ namespace {
 
 /// Bytes that a fused masked softmax moves for each score, forward and backward; the batched products around it count their own.
 constexpr double kSoftmaxForwardBytes = 9, kSoftmaxBackwardBytes = 11;
-/// The vocabulary-parallel loss reduces its maximum, the target's logit and the sum of exponentials, 4 bytes a token each.
 /// Casting an operand to fewer bits moves 4 bytes an element (2 read, 1 written, 1 for its transpose); a bit more than half of it
 /// hides in the kernel before. Source: fidelity study of NeMo and Megatron-Bridge runs (per-tensor scaling; MXFP8 hides less).
 constexpr Bytes kCastBytes(4);
 constexpr double kExposedCast = 0.45;
+/// The vocabulary-parallel loss reduces its maximum, the target's logit and the sum of exponentials, 4 bytes a token each.
 constexpr int kLossReductions = 3;
 constexpr Bytes kLossReductionBytes(4);
 
@@ -91,7 +91,7 @@ class LayerWriter {
   /// its output; backward their gradients take the same ways back. Source: Jacobs et al., DeepSpeed Ulysses, arXiv 2309.14509 §3.1.
   void exchange_heads(const Operator& op, bool backward, std::size_t first, std::vector<Piece>& out) const {
     const double queries = op.attention.heads * op.attention.head_size * share(TensorCut::heads);
-    const double keys = 2.0 * op.attention.key_value_heads * op.attention.head_size * share(TensorCut::heads);
+    const double keys = keys_and_values(op);
     const auto exchange = [&](double width) {
       const LayerCollective heads{CollectiveKind::all_to_all, element_size(precision_) * (width * rows()), LayerGroup::context};
       return Piece{TaskKind::context, "context", std::nullopt, heads};
@@ -101,11 +101,15 @@ class LayerWriter {
     if (leaves) out.push_back(exchange(backward ? queries + keys : queries));
   }
 
+  /// Elements a token of this device's keys and values.
+  double keys_and_values(const Operator& op) const {
+    return 2.0 * op.attention.key_value_heads * op.attention.head_size * share(TensorCut::heads);
+  }
+
   /// The keys and values of all positions come by: in a ring beside the attention kernel (Liu et al., Ring Attention, arXiv 2310.01889
   /// §3), or gathered before it (Llama 3, arXiv 2407.21783 §3.3.2). Both move (c-1)/c of them.
   void exchange_keys(const Operator& op, double times, std::size_t first, std::vector<Piece>& out) const {
-    const double width = 2.0 * op.attention.key_value_heads * op.attention.head_size * share(TensorCut::heads);
-    const Bytes all = element_size(precision_) * (width * rows() * cut_.context);
+    const Bytes all = element_size(precision_) * (keys_and_values(op) * rows() * cut_.context);
     const LayerCollective keys{CollectiveKind::all_gather, all * times, LayerGroup::context};
     if (cut_.context_kind == ContextKind::ring)
       out.at(first).collective = keys;

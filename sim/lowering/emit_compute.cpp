@@ -117,7 +117,7 @@ class CellWriter final : public OperationWriter {
   void add_residents() {
     StaticMemory held;
     for (const LayerRun& run : emission_.traffic.runs) {
-      if (std::ranges::find(run.cells, cell_) == run.cells.end()) continue;
+      if (!run.held_by(cell_)) continue;
       const int holders = role_.zero == 3 ? role_.shards : run.holders(emission_.placement);
       for (const LayerId& layer : run.layers) {
         const StaticMemory part = static_memory(*emission_.placement.module, std::span(&layer, 1), role_.cut, emission_.workload, holders, role_.zero);
@@ -154,11 +154,11 @@ class CellWriter final : public OperationWriter {
     TaskSpan whole{kNone, kNone};
     for (const Segment& segment : segments_.of(op.chunk, by_bucket)) {
       std::vector<TimedPiece> pieces;
-      if (segment.from == segments_.first_of(op.chunk) && receives(op)) pieces = work_.receive;
+      if (segment.from == role_.first_of(op.chunk) && receives(op)) pieces = work_.receive;
       if (role_.zero >= 1 && op.first_use) append(pieces, relayouts(segment, emission_.workload.precision));
       for (std::size_t i = segment.from; i < segment.to; ++i) append(pieces, work_.layers[i].forward);
       const TaskSpan span = write_chain(drawn(pieces, op), label(TaskKind::forward, op), whole);
-      layer_spans_[segment.from - segments_.first_of(op.chunk)] = span;
+      layer_spans_[segment.from - role_.first_of(op.chunk)] = span;
       if (role_.leaves_device()) hold_forward(segment.from, span);
       if (by_bucket && segment.run >= 0) tasks_.first_forward[{segment.run, role_.layers[segment.from]}] = span;
     }
@@ -174,16 +174,16 @@ class CellWriter final : public OperationWriter {
     std::vector<TimedPiece> pieces;
     if (receives(op)) pieces = work_.receive;
     for (const LayerVisit& visit : layer_visits(*emission_.placement.module, role_, op)) {
-      const LayerPieces& layer = work_.layers[segments_.first_of(op.chunk) + visit.position];
+      const LayerPieces& layer = work_.layers[role_.first_of(op.chunk) + visit.position];
       if (visit.rebuilds || visit.rebuilds_first) append(pieces, layer.recompute);
       if (!visit.rebuilds) append(pieces, op.split ? input_gradients(layer.backward) : layer.backward);
-      const bool ends_segment = !visit.rebuilds && segments_.first_of(op.chunk) + visit.position == segment->from;
+      const bool ends_segment = !visit.rebuilds && role_.first_of(op.chunk) + visit.position == segment->from;
       if (!ends_segment && !(visit.rebuilds && segments_.by_layer())) continue;
       if (!visit.rebuilds && !op.split && exchanges_gradients(op)) append(pieces, relayouts(*segment, gradient_type()));
       const TaskSpan span = write_chain(drawn(pieces, op), label(visit.rebuilds ? TaskKind::recompute : TaskKind::backward, op), whole);
       pieces.clear();
       (visit.rebuilds ? rebuilt_spans_ : layer_spans_)[visit.position] = span;
-      if (role_.leaves_device()) hold_backward(segments_.first_of(op.chunk) + visit.position, visit, span);
+      if (role_.leaves_device()) hold_backward(role_.first_of(op.chunk) + visit.position, visit, span);
       if (visit.rebuilds) continue;
       if (by_bucket && segment->run >= 0) tasks_.backward_of_bucket[{segment->run, role_.layers[segment->from]}].push_back(span);
       ++segment;
@@ -218,7 +218,8 @@ class CellWriter final : public OperationWriter {
   /// Does another holder cut this bucket finer? Then its gradients are copied into the finer parts before they are exchanged, and
   /// back before they are used (or, where the optimizer works on parts, the gathered weights).
   bool is_cut_finer(const Bucket& bucket) const {
-    return segments_.holds(bucket.run) && emission_.traffic.runs[bucket.run].slices(emission_.placement) > role_.cut.tensor;
+    const LayerRun& run = emission_.traffic.runs[bucket.run];
+    return run.held_by(cell_) && run.slices(emission_.placement) > role_.cut.tensor;
   }
 
   double parameters_of(const Bucket& bucket) const { return trained_parameters_on_device(*emission_.placement.module, bucket.layers, role_.cut); }
@@ -294,18 +295,19 @@ class CellWriter final : public OperationWriter {
 
   template <class Make>
   void hold(TaskId task, std::size_t layer, Make make) {
-    for (std::size_t i = 0; i < devices_.size(); ++i) {
-      Memory memory = make(held_[i][layer]);
-      memory.processor = id_at<ProcessorId>(devices_[i]);
-      emission_.lowered.graph.tasks[index(task)].memory.push_back(memory);
-    }
+    add_memory(task, [&](std::size_t device) { return make(held_[device][layer]); });
   }
 
   template <class Make>
   void remember(TaskId task, const ScheduledOperation& op, Make make) {
     if (role_.leaves_device()) return;  // held layer by layer
+    add_memory(task, [&](std::size_t device) { return make(activations_[device][op.chunk]); });
+  }
+
+  template <class OnDevice>
+  void add_memory(TaskId task, OnDevice on_device) {
     for (std::size_t i = 0; i < devices_.size(); ++i) {
-      Memory memory = make(activations_[i][op.chunk]);
+      Memory memory = on_device(i);
       memory.processor = id_at<ProcessorId>(devices_[i]);
       emission_.lowered.graph.tasks[index(task)].memory.push_back(memory);
     }
@@ -340,7 +342,7 @@ class CellWriter final : public OperationWriter {
   void write_optimizer() {
     double parameters = 0;
     for (const LayerRun& run : emission_.traffic.runs) {
-      if (std::ranges::find(run.cells, cell_) == run.cells.end()) continue;
+      if (!run.held_by(cell_)) continue;
       const double shards = role_.zero == 3 ? role_.shards : role_.zero >= 1 ? run.holders(emission_.placement) : 1;
       for (const LayerId& layer : run.layers)
         if (role_.home(layer).optimizer.place == Place::device)

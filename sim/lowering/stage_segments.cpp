@@ -5,11 +5,7 @@
 namespace trainyard {
 
 StageSegments::StageSegments(const Emission& emission, int cell, const StageRole& role) : emission_(emission), cell_(cell), role_(role) {
-  std::size_t at = 0;
-  for (const auto& chunk : role.chunks) {
-    chunks_.push_back({at, at + chunk.size()});
-    at += chunk.size();
-  }
+  for (std::size_t c = 0; c < role.chunks.size(); ++c) chunks_.push_back({role.first_of(int(c)), role.first_of(int(c)) + role.chunks[c].size()});
   cut_by_bucket();
 }
 
@@ -26,18 +22,13 @@ std::vector<Segment> StageSegments::of(int chunk, bool by_bucket) const {
   return own;
 }
 
-bool StageSegments::holds(int run) const {
-  const auto& cells = emission_.traffic.runs[run].cells;
-  return std::ranges::find(cells, cell_) != cells.end();
-}
-
 /// Layers that no other cell holds join what stands before them.
 void StageSegments::cut_by_bucket() {
   std::vector<int> bucket_of(role_.layers.size(), -1);
   for (std::size_t b = 0; b < emission_.buckets.size(); ++b)
     for (const LayerId layer : emission_.buckets[b].layers) {
       const auto at = std::ranges::find(role_.layers, layer);
-      if (at != role_.layers.end() && holds(emission_.buckets[b].run)) bucket_of[at - role_.layers.begin()] = int(b);
+      if (at != role_.layers.end() && emission_.traffic.runs[emission_.buckets[b].run].held_by(cell_)) bucket_of[at - role_.layers.begin()] = int(b);
     }
   for (std::size_t i = 0; i < bucket_of.size(); ++i) {
     const bool new_chunk = std::ranges::any_of(chunks_, [&](const Segment& chunk) { return chunk.from == i; });

@@ -19,11 +19,8 @@ class StageSegments {
 
   /// Whether every layer's pass is a chain of its own.
   [[nodiscard]] bool by_layer() const { return role_.shards > 1 || role_.leaves_device(); }
-  /// First position of a chunk.
-  [[nodiscard]] std::size_t first_of(int chunk) const { return chunks_[chunk].from; }
   /// The chunk as one segment, one a bucket, or one a layer.
   [[nodiscard]] std::vector<Segment> of(int chunk, bool by_bucket) const;
-  [[nodiscard]] bool holds(int run) const;
 
  private:
   void cut_by_bucket();

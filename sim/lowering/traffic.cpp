@@ -287,6 +287,8 @@ int LayerRun::shards(const Placement& placement) const {
   return shards;
 }
 
+bool LayerRun::held_by(int cell) const { return std::ranges::find(cells, cell) != cells.end(); }
+
 int LayerRun::holders(const Placement& placement) const {
   int holders = 0;
   for (const int cell : cells) holders += placement.role(cell).cut.context;

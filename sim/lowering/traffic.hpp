@@ -24,6 +24,7 @@ struct LayerRun {
   /// Parts of the common refinement of the holders' tensor axes: the least common multiple of their sizes.
   [[nodiscard]] int slices(const Placement& placement) const;
   [[nodiscard]] int shards(const Placement& placement) const;   ///< the same of their shards (zero 3)
+  [[nodiscard]] bool held_by(int cell) const;
   [[nodiscard]] int holders(const Placement& placement) const;  ///< devices that hold the same part: data times context ranks
 };
 
