@@ -38,12 +38,17 @@ std::string options_text(const Schema& options) {
   return text;
 }
 
+std::string heading_and_lines(const std::string& heading, const std::vector<std::string>& lines) {
+  std::string text = lines.empty() ? "" : heading + "\n";
+  for (const std::string& line : lines) text += "  " + line + "\n";
+  return text;
+}
+
 std::string strategy_details(const StrategyInfo& info) {
   std::string text = info.paper.empty() ? "" : "paper: " + info.paper + "\n";
   text += options_text(info.options);
-  if (!info.simplified.empty()) text += "left out of the paper:\n";
-  for (const std::string& what : info.simplified) text += "  " + what + "\n";
-  return text;
+  text += heading_and_lines("left out of the paper:", info.simplified);
+  return text + heading_and_lines("reconstructed, where the paper's text does not settle it:", info.reconstructed);
 }
 
 Entries strategy_entries() {

@@ -64,6 +64,7 @@ void simulate(const Planned& planned, StepSimulator& simulator, const CaseOption
 
 void plan_and_simulate(const Case& which, const CaseOptions& options, const WorkerNursery& nursery, CaseResult& result) {
   const auto strategy = make_strategy(which);
+  if (std::string label = strategy->label(); !label.empty()) result.strategy = std::move(label);
   StepSimulator simulator(*which.cluster, *which.workload, {options.symmetry, options.full_detail, which.jitter}, nursery, options.jobs);
   Stopwatch watch;
   const PlanOrInfeasible answer = strategy->plan({*which.cluster, *which.workload, simulator, which.seed});

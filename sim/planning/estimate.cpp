@@ -8,32 +8,10 @@
 #include "sim/cost/memory.hpp"
 #include "sim/cost/resharding.hpp"
 #include "sim/cost/stage_work.hpp"
+#include "sim/planning/link_times.hpp"
 
 namespace trainyard {
 namespace {
-
-/// A ring over devices as the cost functions want it, alone on its links.
-RingGroup ring_group(const Router& router, const Cluster& cluster, const std::vector<DeviceId>& members) {
-  if (members.size() < 2) return {};
-  const RingUse use = router.rings(members);
-  RingGroup group;
-  group.shape.members = int(members.size());
-  group.shape.hops = use.nodes > 1 ? use.nodes : int(members.size());
-  group.shape.rings = use.rings;
-  group.shape.hop_latency = use.hop_latency;
-  group.transport = cluster.transports[index(use.transport)];
-  for (const auto& [link, times] : use.links) {
-    const BytesPerSecond rate = cluster.links[index(link)].bandwidth / double(times);
-    if (group.together_rate.value == 0 || rate < group.together_rate) group.together_rate = rate;
-  }
-  group.shape.ring_rate = group.together_rate;
-  return group;
-}
-
-Seconds collective_time(RingGroup group, CollectiveKind kind, Bytes size) {
-  group.shape.kind = kind;
-  return collective_cost(group.shape, group.transport, size).alone(group.together_rate);
-}
 
 Seconds total(const std::vector<TimedPiece>& pieces) {
   Seconds sum{};
@@ -178,14 +156,11 @@ class Estimator {
     const StageRole& role = placement_.role(cell);
     const Partner next = placement_.partners(cell, placement_.role_at(role.pipeline, role.position + 1)).front();
     const auto &senders = placement_.cells[cell].members, &receivers = placement_.cells[next.cell].members;
-    const Route& route = router_.route(senders.front(), receivers.front());
-    CollectiveShape shape{CollectiveKind::send, 2, 1, 1, route.bottleneck, route.latency};
     // All of a cell's samples pass its port, and those of several senders the receiver's.
     const double crowd = std::max(1.0, double(placement_.data_size[placement_.role_of[cell]]) / placement_.data_size[placement_.role_of[next.cell]]);
     const LayerId last = role.chunks.front().back();
     const Bytes size = transfer_bytes(role, *placement_.module, workload_, last, int(senders.size()), int(receivers.size())) * crowd;
-    return collective_cost(shape, cluster_.transports[index(router_.transport_of(route))], size)
-        .alone(route.bottleneck);
+    return trainyard::transfer_time(router_, cluster_, senders.front(), receivers.front(), size);
   }
 
   /// Groups of the same holders exchange together; an overlapped exchange hides behind the last backward pass but for

@@ -20,8 +20,11 @@ StrategyRegistry& StrategyRegistry::instance() {
   return registry;
 }
 
-void StrategyRegistry::add(StrategyInfo info) noexcept {
-  if (!is_name(info.name)) {
+void StrategyRegistry::add(StrategyInfo info, int interface) noexcept {
+  if (interface != kStrategyInterface) {
+    problems_.push_back("a strategy was built against interface " + std::to_string(interface) + " of the headers, this program has " +
+                        std::to_string(kStrategyInterface) + ": build it again");
+  } else if (!is_name(info.name)) {
     problems_.push_back("strategy \"" + info.name + "\": a name is lower-case letters, digits and underscores");
   } else if (find(info.name)) {
     problems_.push_back("strategy \"" + info.name + "\" is registered twice");

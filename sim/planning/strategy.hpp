@@ -40,7 +40,7 @@ struct Planned {
   Plan plan;
   std::optional<Seconds> estimated_step_time;   ///< by the strategy's own cost model
   std::vector<Rejected> rejected;
-  bool truncated = false;                       ///< a wall-clock stop cut the search
+  bool truncated = false;                       ///< the budget ended before the search
 };
 
 struct Infeasible {
@@ -81,6 +81,8 @@ struct Reaction {
 class Strategy {
  public:
   virtual ~Strategy() = default;
+  /// What results call it; default: "", the name it is registered by.
+  [[nodiscard]] virtual std::string label() const { return ""; }
   /// What shows, before anything is simulated, to be wrong with the options on this cluster and workload (a written Plan that
   /// does not fit them) goes to `diagnostics`. Default: nothing.
   virtual void check(const Cluster& cluster, const Workload& workload, Diagnostics& diagnostics) const;
