@@ -151,7 +151,7 @@ struct Market {
   std::map<std::string, Availability> availability;
   std::map<std::string, PriceSeries> prices;
   std::map<std::string, HardwareFailures> failures;
-  Seconds notice{};                    ///< between the warning and the loss of a spot node
+  std::map<std::string, Seconds> notice;  ///< between the warning and the loss of a spot node, by group; absent: none
   Seconds acquire{};                   ///< from capacity to a node that is had and billed
   Seconds boot{};                      ///< from then until it can compute
   Billing billing;

@@ -90,9 +90,10 @@ class Spans {
     const Seconds acquired = at_start ? offer.from : offer.from + market_.acquire;
     const Seconds ready = at_start ? acquired : acquired + market_.boot;
     if (acquired >= offer.until) return;
-    const Seconds noticed = end == SpanEnd::preempted ? std::clamp(offer.until - market_.notice, std::min(ready, offer.until), offer.until)
-                                                      : offer.until;
-    events_.spans.push_back({node, acquired, ready, noticed, offer.until, end});
+    events_.spans.push_back({node, acquired, ready, offer.until, offer.until, end});
+    const auto notice = market_.notice.find(cluster_.nodes[index(node)].group);
+    if (end == SpanEnd::preempted && notice != market_.notice.end() && ready < offer.until)
+      events_.spans.back().noticed = std::max(offer.until - notice->second, ready);
   }
 
   const Market& market_;

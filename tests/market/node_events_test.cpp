@@ -129,7 +129,7 @@ TEST_CASE("when a record of instances starts again, who is there stays as far as
 
 TEST_CASE("notice comes before a loss, booting after capacity, and who is lost while booting was paid and never ready") {
   Market market = with(levels({{0_s, 2}, {100_s, 0}, {200_s, 2}, {225_s, 1}, {400_s, 0}}, 500_s, AfterEnd::hold));
-  market.notice = 30_s;
+  market.notice = {{"v100", 30_s}};
   market.acquire = 10_s;
   market.boot = 20_s;
   const NodeEvents events = node_events(market, nodes(2), 500_s, 1);
@@ -198,7 +198,7 @@ TEST_CASE("a Markov chain holds each level for its mean time") {
 
 TEST_CASE("hardware fails at its rate on nodes of every market, without notice") {
   Market market;
-  market.notice = 5_s;
+  market.notice = {{"v100", 5_s}};
   market.failures.emplace("v100", HardwareFailures{100_s, 0_s, "scenario"});
   const NodeEvents events = node_events(market, nodes(50, MarketKind::on_demand), 20000_s, 9);
   const auto failed = std::count_if(events.spans.begin(), events.spans.end(), [](const NodeSpan& s) { return s.end == SpanEnd::failed; });
