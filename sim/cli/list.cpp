@@ -30,9 +30,16 @@ std::string default_text(const SchemaField& field) {
   return field.fallback.empty() ? "optional" : "default " + field.fallback;
 }
 
-std::string options_text(const Schema& options) {
+/// The map among the ways of writing the options, where there are several.
+const Schema& map_among(const Schema& options) {
+  const auto found = std::ranges::find(options.of, Schema::Kind::object, &Schema::kind);
+  return options.kind == Schema::Kind::one_of && found != options.of.end() ? *found : options;
+}
+
+std::string options_text(const Schema& given) {
+  const Schema& options = map_among(given);
   if (options.fields.empty()) return options.help.empty() ? "" : "options: " + options.help + "\n";
-  std::string text = "options:\n";
+  std::string text = &options == &given ? "options:\n" : "options: " + given.help + "\n";
   for (const SchemaField& field : options.fields)
     text += fmt::format("  {} ({}): {}\n", field.name, default_text(field), field.schema.help);
   return text;

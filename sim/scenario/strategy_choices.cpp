@@ -44,8 +44,6 @@ std::unique_ptr<Strategy> make(const StrategyInfo& info, const StrategyChoice& c
 
 void check_choice(const StrategyChoice& choice, const std::string& directory, Diagnostics& diagnostics) {
   const StrategyRegistry& registry = StrategyRegistry::instance();
-  if (choice.name == "external")
-    return diagnostics.add(choice.place, "external planners are not available in this version");
   const StrategyInfo* info = registry.find(choice.name);
   if (info == nullptr) return diagnostics.add(choice.place, unknown_name("strategy", choice.name, registry.names()));
   const bool given = choice.options.kind != ConfigValue::Kind::null;

@@ -15,9 +15,9 @@ std::unique_ptr<Strategy> needs_options(const StrategyOptions& options, Diagnost
   return nullptr;
 }
 
-const StrategyRegistrar quick(StrategyInfo{"quick", "", "", schema::object({}, ""), {}, nothing});
-const StrategyRegistrar slow(StrategyInfo{"slow", "", "", schema::object({}, ""), {}, nothing});
-const StrategyRegistrar given(StrategyInfo{"given", "", "", schema::object({}, ""), {}, needs_options});
+const StrategyRegistrar quick(StrategyInfo{"quick", "", "", schema::object({}, ""), {}, {}, nothing});
+const StrategyRegistrar slow(StrategyInfo{"slow", "", "", schema::object({}, ""), {}, {}, nothing});
+const StrategyRegistrar given(StrategyInfo{"given", "", "", schema::object({}, ""), {}, {}, needs_options});
 
 Scenario two_entries() {
   Scenario scenario;

@@ -15,6 +15,7 @@ const StrategyRegistrar registered_plain(StrategyInfo{
     "",
     schema::object({}, "no options"),
     {},
+    {},
     [](const StrategyOptions&, Diagnostics&) { return std::make_unique<Nothing>(); }});
 
 /// Refuses odd budgets, which no schema can say.
@@ -29,6 +30,7 @@ const StrategyRegistrar registered_even(StrategyInfo{
     "plans nothing within a budget",
     "",
     schema::object({schema::optional("budget", schema::integer(between(0, 1000), "evaluations"), "100")}, "options"),
+    {},
     {},
     make_even});
 
