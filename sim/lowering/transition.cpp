@@ -29,10 +29,14 @@ const Device* card_of(const Cluster& cluster, DeviceId device) {
 
 /// The link between a card and the first switch outside its node.
 std::optional<LinkId> outer_link(const Cluster& cluster, const Device& card, bool outwards) {
+  const auto is_inside = [&](VertexId vertex) {
+    const auto at = [&](DeviceId other) { return cluster.devices[index(other)].vertex == vertex; };
+    return std::ranges::any_of(cluster.nodes[index(card.node)].devices, at);
+  };
   for (std::size_t i = 0; i < cluster.links.size(); ++i) {
     const Link& link = cluster.links[i];
-    const bool is_network = !cluster.transports[index(link.transport)].family.empty();
-    if (is_network && (outwards ? link.from : link.to) == card.vertex) return id_at<LinkId>(i);
+    if ((outwards ? link.from : link.to) != card.vertex || cluster.transports[index(link.transport)].family.empty()) continue;
+    if (!is_inside(outwards ? link.to : link.from)) return id_at<LinkId>(i);
   }
   return std::nullopt;
 }
@@ -50,7 +54,7 @@ std::vector<LinkId> outside(const Cluster& cluster, const Router& router, Device
 
 class Moves {
  public:
-  Moves(const Cluster& cluster, const Router& router, const StoreAccess& store) : cluster_(cluster), router_(router), store_(store) {}
+  Moves(const Cluster& cluster, const Router& router, const Store& store) : cluster_(cluster), router_(router), store_(store) {}
 
   TaskGraph lower(const std::vector<StateMove>& moves) {
     for (const StateMove& move : moves) add(move);
@@ -75,7 +79,7 @@ class Moves {
 
   /// Through the host's memory and a network card.
   void by_store(const StateMove& move, Path& path) {
-    if (store_.bandwidth.value <= 0) throw UserError("checkpoints need a store: give `market.store` a bandwidth");
+    if (!store_.exists()) throw UserError("checkpoints need a store: give `market.store` a bandwidth");
     const bool out = move.to.kind == SiteKind::store;
     const Site& inside = out ? move.from : move.to;
     const DeviceId host = host_beside(cluster_, inside.device);
@@ -136,7 +140,7 @@ class Moves {
 
   const Cluster& cluster_;
   const Router& router_;
-  const StoreAccess& store_;
+  const Store& store_;
   TaskGraph graph_;
   std::map<std::string, ChannelId> channels_;
   std::map<std::string, ProcessorId> processors_;
@@ -152,7 +156,7 @@ std::vector<LinkId> links_from_outside(const Cluster& cluster, const Router& rou
   return outside(cluster, router, device, false);
 }
 
-TaskGraph lower_moves(const std::vector<StateMove>& moves, const Cluster& cluster, const Router& router, const StoreAccess& store) {
+TaskGraph lower_moves(const std::vector<StateMove>& moves, const Cluster& cluster, const Router& router, const Store& store) {
   return Moves(cluster, router, store).lower(moves);
 }
 
