@@ -72,9 +72,10 @@ std::vector<LayerCost> LayerCosts::measure(const LayerQuestion& question) const 
     cost.forward = total(work.layers[i].forward);
     cost.backward = total(work.layers[i].recompute) + total(work.layers[i].backward);
     const StaticMemory held = static_memory(module_, layer, role.cut, workload_, 1, 0);
+    cost.optimizer = held.optimizer;
     cost.states = held.weights + held.gradients + held.optimizer;
     cost.kept = memory[i].kept;
-    cost.transient = memory[i].rebuilt + memory[i].transient;
+    cost.transient = memory[i].rebuilt + memory[i].transient + held.buffers;
     cost.gradients = element_size(role.gradient_type(workload_.software)) * trained_parameters_on_device(module_, layer, role.cut);
     cost.weights = element_size(workload_.precision) * parameters_on_device(module_, layer, role.cut);
     cost.output = transfer_bytes(role, module_, workload_, role.layers[i], 1, 1);

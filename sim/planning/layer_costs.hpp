@@ -17,9 +17,10 @@ namespace trainyard {
 /// One layer, one micro-batch, one device of the group.
 struct LayerCost {
   Seconds forward{}, backward{};         ///< with the tensor axis' collectives; backward with what it recomputes
-  Bytes states{};                        ///< weights, gradients and optimizer, unsharded; buffers that layers share come on top
+  Bytes states{};                        ///< weights, gradients and optimizer, unsharded
+  Bytes optimizer{};                     ///< of these: what ZeRO 1 shards
   Bytes kept{};                          ///< activations from the end of its forward to its backward pass
-  Bytes transient{};                     ///< most that its backward pass adds to them
+  Bytes transient{};                     ///< most that its backward pass adds to them, with the buffers that layers share
   Bytes gradients{};                     ///< that a data-parallel exchange moves
   Bytes weights{};                       ///< that a gather of weights moves
   Bytes output{};                        ///< activations that go to the next layer, of the whole micro-batch

@@ -3,7 +3,7 @@
 namespace trainyard {
 namespace {
 
-Stage stage_of(const StageChoice& choice, int zero) {
+Stage stage_of(const StageChoice& choice, std::optional<int> zero) {
   Stage stage;
   stage.devices = choice.devices;
   stage.chunks.emplace_back();
@@ -21,7 +21,7 @@ Stage stage_of(const StageChoice& choice, int zero) {
 
 }  // namespace
 
-Plan plan_of(const std::vector<PipelineChoice>& pipelines, int zero, const std::string& schedule) {
+Plan plan_of(const std::vector<PipelineChoice>& pipelines, std::optional<int> zero, const std::string& schedule) {
   Part part;
   part.schedule = schedule;
   for (const PipelineChoice& choice : pipelines) {

@@ -1,6 +1,8 @@
 // Plans from what planners decide: runs of layers on devices.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/model/plan.hpp"
@@ -22,7 +24,8 @@ struct PipelineChoice {
   int micro_batches = 1;
 };
 
-/// One part with these pipelines under a named schedule; `zero` everywhere. It still has to pass Plan::check.
-[[nodiscard]] Plan plan_of(const std::vector<PipelineChoice>& pipelines, int zero = 0, const std::string& schedule = "1f1b");
+/// One part with these pipelines under a named schedule; without `zero`, as the software has it. It still has to pass Plan::check.
+[[nodiscard]] Plan plan_of(const std::vector<PipelineChoice>& pipelines, std::optional<int> zero = std::nullopt,
+                           const std::string& schedule = "1f1b");
 
 }  // namespace trainyard
