@@ -67,7 +67,7 @@ class ExhaustiveSearch {
  public:
   ExhaustiveSearch(const PlanningContext& context, Budget budget, int simulate)
       : context_(context), router_(context.cluster), costs_(context.cluster, context.workload, router_), gpus_(context.cluster.gpus()),
-        layers_(int(costs_.module().layers.size())), budget_(budget), simulate_(simulate) {}
+        layers_(int(costs_.module().layers.size())), budget_(budget), combining_(budget), simulate_(simulate) {}
 
   PlanOrInfeasible search() {
     const int batch = int(context_.workload.global_batch);
@@ -220,7 +220,7 @@ class ExhaustiveSearch {
   /// Micro-batches go one by one to the pipeline that would end first; then the best ways of each pipeline for its share.
   void combine(const std::vector<Mask>& masks) {
     const int micro_batches = int(context_.workload.global_batch) / micro_batch_;
-    if (micro_batches < int(masks.size()) || !budget_.take()) return;
+    if (micro_batches < int(masks.size()) || !combining_.take()) return;
     std::vector<int> shares(masks.size(), 1);
     for (int given = int(masks.size()); given < micro_batches; ++given) {
       std::size_t best = 0;
@@ -335,7 +335,7 @@ class ExhaustiveSearch {
       const Seconds estimate = estimate_step(plan, context_.cluster, context_.workload, router_).step_time;
       finalists.add(std::move(plan), estimate);
     }
-    return finalists.choose("no cut of the layers fits the GPUs' memory", budget_.ran_out());
+    return finalists.choose("no cut of the layers fits the GPUs' memory", budget_.ran_out() || combining_.ran_out());
   }
 
   const PlanningContext& context_;
@@ -343,7 +343,7 @@ class ExhaustiveSearch {
   LayerCosts costs_;
   std::vector<DeviceId> gpus_;
   int layers_ = 0;
-  Budget budget_;
+  Budget budget_, combining_;            ///< of ways to be a pipeline, and of combinations of pipelines
   int simulate_ = 1;
   int micro_batch_ = 1;
   std::map<std::pair<Mask, int>, std::optional<StageTable>> tables_;   // of micro_batch_
