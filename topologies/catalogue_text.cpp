@@ -3,6 +3,7 @@
 
 #include "sim/units/text.hpp"
 #include "topologies/catalogue.hpp"
+#include "topologies/market.hpp"
 #include "topologies/topologies.hpp"
 
 namespace trainyard {
@@ -94,7 +95,7 @@ std::string topology_catalogue_text() {
   for (const CatalogueFile& file : texts.gpus) all += file.text;
   for (const CatalogueFile& file : texts.instances) all += file.text;
   all += topologies_fabrics();
-  return all;
+  return all + failure_catalogue_text();
 }
 
 }  // namespace trainyard

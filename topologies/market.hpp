@@ -32,13 +32,4 @@ struct MarketPlace {
 /// Text of the file, for `catalogue_hash`.
 [[nodiscard]] std::string failure_catalogue_text();
 
-/// How `import spot` reads a record.
-struct SpotImport {
-  std::string format;              ///< "": told from the file
-  std::string column, unit;        ///< as in `market.availability`
-  bool fit = false, sort = false, inverted = false;
-};
-/// The record as a `market:` section, or with `fit` the Markov chain fitted to it; comments give its figures. Throws UserError.
-[[nodiscard]] std::string import_spot(const std::string& file, const SpotImport& options);
-
 }  // namespace trainyard

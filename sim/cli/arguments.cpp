@@ -48,7 +48,7 @@ constexpr std::array kVerbs{
     VerbInfo{Verb::collective, "collective", "time collectives on a scenario's cluster, as nccl-tests prints them",
              "  trainyard collective mixed.yaml --op all_reduce --gpus 16 --bytes 1MB..4GB"},
     VerbInfo{Verb::import, "import", "make scenario YAML of other programs' files",
-             "  trainyard import nccl-topology topo.xml\n  nvidia-smi topo -m > topo.txt && trainyard import "
+             "  trainyard import spot p3-trace.csv --fit > market.yaml\n  trainyard import nccl-topology topo.xml\n  nvidia-smi topo -m > topo.txt && trainyard import "
              "nvidia-smi-topo topo.txt --out node.yaml\n"
              "  trainyard import megatron-args train.sh --gpu H100-SXM5-80GB > train.yaml && trainyard run train.yaml"},
     VerbInfo{Verb::export_plan, "export", "launch arguments of a Plan for Megatron-LM, torchtitan or DeepSpeed",
@@ -59,7 +59,7 @@ constexpr std::array kVerbs{
 /// Reserved verbs (design.md §3): known by name, so that nobody takes them for a typing error.
 constexpr std::array kLaterVerbs{"sweep", "calibrate", "merge"};
 const std::vector<std::string> kCatalogues{"strategies", "gpus",      "instances", "models",
-                                           "fabrics",    "schedules", "software"};
+                                           "fabrics",    "schedules", "software",  "failures"};
 
 const std::map<std::string, Format> kFormats{{"table", Format::table}, {"json", Format::json}, {"csv", Format::csv}};
 const std::map<std::string, Colour> kColours{
@@ -195,6 +195,20 @@ void add_launch_options(CLI::App& verb, LaunchImportOptions& options) {
       ->type_name("FILE");
 }
 
+/// Of `import spot`.
+void add_spot_options(CLI::App& verb, SpotImport& options) {
+  verb.add_flag("--fit", options.fit, "spot: a Markov chain fitted to the record, instead of the record");
+  verb.add_option("--format", options.format, "spot: how the file is written (default: told from the file)")
+      ->check(CLI::IsMember(availability_format_names()))
+      ->type_name("FORMAT");
+  verb.add_option("--column", options.column, "spot: pool of a table with several")->type_name("NAME");
+  verb.add_option("--unit", options.unit, "spot: s, ms or h, of pairs that do not say it")
+      ->check(CLI::IsMember({"s", "ms", "h"}))
+      ->type_name("UNIT");
+  verb.add_flag("--sort", options.sort, "spot: put a record that is out of order into order");
+  verb.add_flag("--inverted", options.inverted, "spot: SkyPilot's 1 means taken");
+}
+
 void add_export_options(CLI::App& verb, Arguments& arguments) {
   LaunchExportOptions& options = arguments.export_options;
   verb.add_option("PLAN", arguments.export_file, "a scenario with a fixed Plan, a Plan, or the JSON result of run")
@@ -234,6 +248,7 @@ void add_options(CLI::App& verb, const VerbInfo& info, Arguments& arguments, Raw
           ->type_name("");
       verb.add_option("FILE", arguments.import_file, "what to read")->required()->type_name("");
       add_launch_options(verb, arguments.import_options);
+      add_spot_options(verb, arguments.spot_options);
       return add_output_options(verb, arguments);
     case Verb::list:
       verb.add_option("WHAT", arguments.list_what, fmt::format("{}", fmt::join(kCatalogues, ", ")))

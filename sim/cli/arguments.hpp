@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/scenario/launch/launch.hpp"
+#include "topologies/spot_import.hpp"
 
 namespace trainyard {
 
@@ -34,6 +35,7 @@ struct Arguments {
   std::string junit;
   std::string import_kind, import_file;  ///< `import`
   LaunchImportOptions import_options;    ///< `import` of launch arguments
+  SpotImport spot_options;               ///< `import spot`
   std::string export_file, ranks;        ///< `export`
   LaunchExportOptions export_options;    ///< `export`
   bool topology = false;                 ///< `explain`

@@ -6,6 +6,7 @@
 #include "sim/cli/scenarios.hpp"
 #include "sim/report/describe.hpp"
 #include "sim/report/output_file.hpp"
+#include "topologies/market.hpp"
 
 namespace trainyard {
 namespace {
@@ -36,9 +37,10 @@ std::string strategies_text(const Scenario& scenario) {
 std::string variant_text(const Scenario& scenario, const Variant& variant) {
   const std::string which = variant.name.empty() ? "" : " of variant " + variant.name;
   const std::string memory = memory_text(scenario, variant);
-  return fmt::format("cluster{}: {}\n{}\nworkload{}: {}\n{}\n{}", which, one_line(variant.cluster),
-                     description(variant.cluster), which, one_line(variant.workload), description(variant.workload),
-                     memory.empty() ? "" : memory + "\n");
+  const std::string market = scenario.has_market ? market_text(variant.market, variant.cluster) : "";
+  return fmt::format("cluster{}: {}\n{}\n{}workload{}: {}\n{}\n{}", which, one_line(variant.cluster),
+                     description(variant.cluster), market.empty() ? "" : "market" + which + "\n" + market + "\n", which,
+                     one_line(variant.workload), description(variant.workload), memory.empty() ? "" : memory + "\n");
 }
 
 }  // namespace

@@ -22,6 +22,10 @@ bool has_launch_options(const LaunchImportOptions& o) {
   return !(o.gpu + o.instance + o.cluster + o.ranks + o.nic).empty() || o.nodes + o.gpus_per_node + o.vocabulary > 0;
 }
 
+bool has_spot_options(const SpotImport& o) {
+  return !(o.format + o.column + o.unit).empty() || o.fit || o.sort || o.inverted;
+}
+
 void print_notes(const std::string& file, const std::vector<std::string>& notes) {
   for (const std::string& note : notes) fmt::print(stderr, "{}: {}\n", file, note);
 }
@@ -31,6 +35,7 @@ void print_notes(const std::string& file, const std::vector<std::string>& notes)
 std::vector<std::string> import_kinds() {
   std::vector<std::string> kinds = topology_import_kinds();
   for (const std::string& kind : launch_import_kinds()) kinds.push_back(kind);
+  kinds.emplace_back("spot");
   return kinds;
 }
 
@@ -45,6 +50,9 @@ std::string import_text(const Arguments& arguments) {
   const std::vector<std::string> kinds = import_kinds();
   if (std::find(kinds.begin(), kinds.end(), arguments.import_kind) == kinds.end())
     throw UserError("trainyard import: " + unknown_name("kind", arguments.import_kind, kinds));
+  if (arguments.import_kind != "spot" && has_spot_options(arguments.spot_options))
+    throw UserError("trainyard import: --fit, --format, --column, --unit, --sort and --inverted are for spot, not for " +
+                    arguments.import_kind);
   if (is_launch(arguments.import_kind)) {
     const ImportedLaunch imported =
         import_launch(arguments.import_kind, arguments.import_file, arguments.import_options);
@@ -57,6 +65,7 @@ std::string import_text(const Arguments& arguments) {
         "for launch "
         "arguments, not for " +
         arguments.import_kind);
+  if (arguments.import_kind == "spot") return import_spot(arguments.import_file, arguments.spot_options);
   return import_topology(arguments.import_kind, arguments.import_file);
 }
 

@@ -11,6 +11,7 @@
 #include "sim/report/describe.hpp"
 #include "sim/report/numbers.hpp"
 #include "sim/units/error.hpp"
+#include "topologies/market.hpp"
 #include "topologies/topologies.hpp"
 #include "workloads/workloads.hpp"
 
@@ -106,6 +107,7 @@ Entries entries_of(const std::string& what) {
   if (what == "gpus") return topology_entries(gpu_catalogue());
   if (what == "instances") return topology_entries(instance_catalogue());
   if (what == "fabrics") return topology_entries(fabric_catalogue());
+  if (what == "failures") return topology_entries(failure_catalogue());
   if (what == "models") return model_entries();
   if (what == "software") return software_entries();
   require(what == "schedules", "the catalogue is one of those that the command line accepts");

@@ -12,11 +12,7 @@ struct Reserved {
   std::string_view section, key, why;  ///< `section` "": the root
 };
 
-constexpr std::array kReserved{Reserved{"market", "availability", "nodes that come and go are not simulated yet"},
-                               Reserved{"market", "notice", "preemption is not simulated yet"},
-                               Reserved{"market", "prices", "prices over time are not simulated yet"},
-                               Reserved{"market", "store", "checkpoints are not simulated yet"},
-                               Reserved{"run", "horizon", "jobs over a horizon are not simulated yet"},
+constexpr std::array kReserved{Reserved{"run", "horizon", "jobs over a horizon are not simulated yet"},
                                Reserved{"run", "tokens", "jobs over a number of tokens are not simulated yet"},
                                Reserved{"", "jobs", "several jobs on one fabric are not simulated yet"},
                                Reserved{"", "data", "lengths and images that vary are not simulated yet"},

@@ -11,6 +11,7 @@
 #include "sim/scenario/reserved.hpp"
 #include "sim/scenario/strategy_choices.hpp"
 #include "sim/scenario/variants.hpp"
+#include "topologies/market.hpp"
 #include "topologies/topologies.hpp"
 #include "workloads/workloads.hpp"
 
@@ -51,14 +52,21 @@ void check_precision(const ConfigValue& workload, const Variant& variant, Diagno
                               fmt::join(found, "; ")));
 }
 
+void read_market(const ConfigValue& root, const std::string& directory, Variant& variant, Diagnostics& diagnostics) {
+  const ConfigValue *market = root.find("market"), *cluster = root.find("cluster");
+  if (cluster == nullptr || (market != nullptr && !accepted(market, market_schema(), diagnostics))) return;
+  variant.market = build_market(market, {variant.cluster, *cluster, directory}, diagnostics);
+}
+
 Variant build_variant(const ConfigValue& root, const std::string& name, const std::string& directory,
                       Diagnostics& diagnostics) {
-  Variant variant{name, {}, {}, {}};
+  Variant variant{name, {}, {}, {}, {}};
   const ConfigValue *cluster = root.find("cluster"), *workload = root.find("workload");
   if (accepted(cluster, cluster_schema(), diagnostics))
     variant.cluster = build_cluster(*cluster, directory, diagnostics);
   if (accepted(workload, workload_schema(), diagnostics))
     variant.workload = build_workload(*workload, directory, diagnostics);
+  read_market(root, directory, variant, diagnostics);
   if (workload != nullptr) variant.workload_section = *workload;
   if (diagnostics.empty() && cluster != nullptr && workload != nullptr)
     check_precision(*workload, variant, diagnostics);
@@ -121,6 +129,39 @@ void check_prices(const ConfigValue& root, const Scenario& scenario, Diagnostics
   }
 }
 
+bool spot_somewhere(const Scenario& scenario, const std::string& group) {
+  const auto spot = [&](const Node& node) { return node.market == MarketKind::spot && (group.empty() || node.group == group); };
+  return std::any_of(scenario.variants.begin(), scenario.variants.end(), [&](const Variant& variant) {
+    return std::any_of(variant.cluster.nodes.begin(), variant.cluster.nodes.end(), spot);
+  });
+}
+
+/// What is said of spot nodes is said of groups that are spot in some variant.
+void check_market(const ConfigValue& root, const Scenario& scenario, Diagnostics& diagnostics) {
+  const ConfigValue* market = root.find("market");
+  for (const char* key : {"availability", "prices"}) {
+    const ConfigValue* section = market != nullptr ? market->find(key) : nullptr;
+    if (section == nullptr) continue;
+    if (!spot_somewhere(scenario, "")) diagnostics.add(section->place, "is of spot nodes, and no group of nodes has `market: spot`");
+    else if (section->find("trace") == nullptr && section->find("process") == nullptr)
+      for (const auto& [group, place] : section->keys)
+        if (!spot_somewhere(scenario, group)) diagnostics.add(place, "is of spot nodes, and the group has not `market: spot`");
+  }
+}
+
+bool has_market(const ConfigValue& root) {
+  const ConfigValue* market = root.find("market");
+  return market != nullptr && !market->items.empty();
+}
+
+/// Nodes come and go, and prices change, over hours: a market is for jobs over a horizon.
+void check_horizon(const ConfigValue& root, Diagnostics& diagnostics) {
+  const ConfigValue* run = root.find("run");
+  const bool long_run = run != nullptr && (run->find("horizon") != nullptr || run->find("tokens") != nullptr);
+  if (has_market(root) && !long_run)
+    diagnostics.add(root.find("market")->place, "a market is for jobs over a horizon: give `run: {horizon: 24 h}` or `{tokens: 300e9}`");
+}
+
 std::vector<StrategyChoice> strategies_of(const Document& document, Diagnostics& diagnostics) {
   const ConfigValue* section = document.root.find("strategies");
   if (section == nullptr || section->kind != ConfigValue::Kind::list) return {};
@@ -136,10 +177,13 @@ Scenario from_document(const Document& document, const std::string& file, Diagno
   scenario.directory = document.directory;
   scenario.name = std::filesystem::path(file).stem().string();
   refuse_reserved(document.root, diagnostics);
+  check_horizon(document.root, diagnostics);
   scenario.variants = build_variants(document, schema, diagnostics);
   scenario.strategies = strategies_of(document, diagnostics);
   if (well_formed) read_settings(View(document.root), scenario);
+  scenario.has_market = has_market(document.root);
   if (diagnostics.empty()) check_prices(document.root, scenario, diagnostics);
+  if (diagnostics.empty()) check_market(document.root, scenario, diagnostics);
   if (diagnostics.empty())
     check_on_variants(scenario.strategies, scenario.variants, document.directory, diagnostics);
   diagnostics.throw_if_any();

@@ -10,6 +10,7 @@
 #include "sim/config/schema.hpp"
 #include "sim/model/cluster.hpp"
 #include "sim/model/jitter.hpp"
+#include "sim/model/market.hpp"
 #include "sim/model/workload.hpp"
 
 namespace trainyard {
@@ -29,6 +30,7 @@ struct Variant {
   std::string name;  ///< "" when the scenario has none
   Cluster cluster;
   Workload workload;
+  Market market;
   ConfigValue workload_section;  ///< as written, with the variant's changes
 };
 
@@ -40,6 +42,7 @@ struct Scenario {
   Objective objective = Objective::throughput;
   int steps = 1;
   std::uint64_t seed = 1;
+  bool has_market = false;  ///< a section `market` with something in it
   Jitter jitter;  ///< with the scenario's seed
 };
 

@@ -1,4 +1,5 @@
 #include "sim/scenario/scenario.hpp"
+#include "topologies/market.hpp"
 #include "topologies/topologies.hpp"
 #include "workloads/workloads.hpp"
 
@@ -29,15 +30,6 @@ Schema run_schema() {
       "how long");
 }
 
-Schema market_schema() {
-  using namespace schema;
-  return object({optional("availability", any("reserved: when nodes come and go")),
-                 optional("notice", any("reserved: warning before a node is taken")),
-                 optional("prices", any("reserved: prices over time")),
-                 optional("store", any("reserved: where checkpoints are kept"))},
-                "reserved: preemption, prices over time");
-}
-
 Schema strategies_schema() {
   using namespace schema;
   return list(
@@ -49,7 +41,7 @@ Schema strategies_schema() {
 Schema variants_schema() {
   using namespace schema;
   return mapping("variant", mapping("path", any("the value that is put there"), "PATH: VALUE"),
-                 "alternatives to the cluster and workload above, each simulated on its own");
+                 "alternatives to the cluster, workload and market above, each simulated on its own");
 }
 
 }  // namespace

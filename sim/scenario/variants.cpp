@@ -142,8 +142,8 @@ bool descend(Cursor& cursor, const std::string& segment, const Change& change) {
 
 /// Only these are kept per variant.
 bool may_change(const std::string& section, const Change& change) {
-  if (section == "cluster" || section == "workload") return true;
-  change.refuse(fmt::format("a variant may change values of \"cluster\" and \"workload\", not of \"{}\"", section));
+  if (section == "cluster" || section == "workload" || section == "market") return true;
+  change.refuse(fmt::format("a variant may change values of \"cluster\", \"workload\" and \"market\", not of \"{}\"", section));
   return false;
 }
 

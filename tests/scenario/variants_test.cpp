@@ -66,7 +66,7 @@ TEST_CASE("paths that lead nowhere get one line each") {
   CHECK_THAT(text, Catch::Contains("no element of cluster.nodes \"fats\"; did you mean \"fast\"?"));
   CHECK_THAT(text, Catch::Contains("no key of cluster \"fabrik\"; did you mean \"fabric\"?"));
   CHECK_THAT(text, Catch::Contains("no element of cluster.nodes \"7\"; known: fast, slow"));
-  CHECK_THAT(text, Catch::Contains("a variant may change values of \"cluster\" and \"workload\", not of \"run\""));
+  CHECK_THAT(text, Catch::Contains("a variant may change values of \"cluster\", \"workload\" and \"market\", not of \"run\""));
   CHECK_THAT(text, Catch::Contains("workload.global_batch is a single value, it has no \"size\""));
   CHECK_THAT(text, Catch::Contains("an empty name in the path"));
 }

@@ -1,8 +1,12 @@
 #include "topologies/market/fit.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
+
+#include "sim/units/text.hpp"
 
 namespace trainyard {
 namespace {
@@ -88,6 +92,12 @@ RecordFigures figures_of(const Availability& record) {
   if (const auto* instances = std::get_if<InstanceTrace>(&record)) count_losses(*instances, figures);
   else count_losses(levels, figures);
   return figures;
+}
+
+std::string figures_text(const RecordFigures& figures) {
+  const std::string rate = figures.node_hours > 0 ? fmt::format("{:.3g} a node-hour", figures.lost / figures.node_hours) : "no node-hours";
+  return fmt::format("{}; {:.4g} nodes on average, at most {}; {} lost in {} events, {}; {} joined", to_text(figures.length), figures.mean_nodes,
+                     figures.most_nodes, figures.lost, figures.loss_events, rate, figures.gained);
 }
 
 MarkovProcess fitted_chain(const LevelTrace& trace) {

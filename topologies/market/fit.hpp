@@ -1,6 +1,8 @@
 // What a record of nodes amounts to, and the process fitted to it; private to topologies.
 #pragma once
 
+#include <string>
+
 #include "sim/model/market.hpp"
 
 namespace trainyard {
@@ -18,6 +20,9 @@ struct RecordFigures {
 };
 /// Of a record of instances every loss counts, of one of levels the falls of the level.
 [[nodiscard]] RecordFigures figures_of(const Availability& record);
+
+/// The figures on one line.
+[[nodiscard]] std::string figures_text(const RecordFigures& figures);
 
 /// Maximum likelihood: mean time of a visit to a level, and the shares of the levels that followed it. A last level that is never left
 /// goes to the first one, as if the record started again.
