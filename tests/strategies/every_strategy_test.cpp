@@ -12,12 +12,15 @@ using namespace trainyard;
 namespace {
 
 const char* const kModel = "{model: {family: llama, layers: 8, hidden: 2048, heads: 16, ffn: 5632, vocabulary: 32000}, sequence_length: 2048, "
-                           "global_batch: 16, precision: fp16, optimizer: adam, software: megatron-core-2024}";
+                           "global_batch: 8, precision: fp16, optimizer: adam, software: megatron-core-2024}";
 const char* const kHomogeneous = "{nodes: [{name: a, gpu: A100-SXM4-40GB, gpus_per_node: 2, count: 2, nics: 1, nic: 200 Gbps}], fabric: {kind: star}}";
 const char* const kMixed =
     "{nodes: [{name: a, gpu: A100-SXM4-40GB, gpus_per_node: 2, count: 1, nics: 1, nic: 100 Gbps}, "
     "{name: v, gpu: V100-SXM2-16GB, gpus_per_node: 2, count: 1, nics: 1, nic: 100 Gbps}], fabric: {kind: star}}";
-/// 1.5 B parameters on GPUs of 16 GB over a slow network.
+const char* const kPair =
+    "{nodes: [{name: a, gpu: A100-SXM4-40GB, gpus_per_node: 1, count: 1, nics: 1, nic: 100 Gbps}, "
+    "{name: v, gpu: V100-SXM2-16GB, gpus_per_node: 1, count: 1, nics: 1, nic: 100 Gbps}], fabric: {kind: star}}";
+/// Half a billion parameters on GPUs of 16 GB over a slow network.
 const char* const kNarrow = "{nodes: [{name: v, gpu: V100-SXM2-16GB, gpus_per_node: 1, count: 4, nics: 1, nic: 10 Gbps}], fabric: {kind: star}}";
 
 /// Strategies that need no options, one entry each.
@@ -64,8 +67,8 @@ TEST_CASE("no strategy is faster than exhaustive where it looks at everything th
     }
 }
 
-TEST_CASE("the same input gives the same Plan, and another seed only where a search draws") {
-  const Scenario scenario = on(kMixed, all_strategies());
+TEST_CASE("the same input gives the same Plan of every strategy") {
+  const Scenario scenario = on(kPair, all_strategies());
   const std::vector<CaseResult> first = run(scenario), second = run(scenario);
   for (std::size_t i = 0; i < first.size(); ++i) {
     INFO(first[i].strategy);
