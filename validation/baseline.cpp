@@ -15,6 +15,7 @@
 #include "sim/report/record.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/units/error.hpp"
+#include "validation/scenario_cases.hpp"
 
 namespace trainyard {
 namespace {
@@ -35,6 +36,7 @@ constexpr const char* kFigures[] = {"step_time_s",
                                     "peak_memory_bytes",
                                     "peak_host_memory_bytes",
                                     "price_usd_per_h",
+                                    "alone_step_time_s",
                                     "usd_per_million_tokens"};
 
 std::string read_text(const std::string& path) {
@@ -50,17 +52,17 @@ BaselineCase case_of(const CaseResult& result) {
   BaselineCase kept{result.variant, result.strategy, record.at("status").get<std::string>(), {}};
   for (const char* key : kFigures)
     if (record.contains(key) && record[key].is_number()) kept.figures[key] = record[key].get<double>();
+  for (const JobResult& job : result.jobs) {
+    kept.figures["jobs." + job.name + ".step_time_s"] = job.step.step_time.value;
+    kept.figures["jobs." + job.name + ".alone_step_time_s"] = job.alone_step_time.value;
+  }
   return kept;
 }
 
 std::vector<BaselineCase> simulate(const Scenario& scenario, int jobs, const WorkerNursery& nursery) {
   std::vector<Case> cases;
   for (const Variant& variant : scenario.variants)
-    for (const StrategyChoice& choice : scenario.strategies) {
-      const bool given = choice.options.kind != ConfigValue::Kind::null;
-      cases.push_back({scenario.name, variant.name, choice.name, &variant.cluster, &variant.workload,
-                       given ? &choice.options : nullptr, scenario.directory, scenario.seed});
-    }
+    for (const StrategyChoice& choice : scenario.strategies) cases.push_back(case_of(scenario, variant, choice));
   std::vector<BaselineCase> kept;
   for (const CaseResult& result : run_cases(cases, CaseOptions{}, jobs, nursery, {})) kept.push_back(case_of(result));
   return kept;

@@ -34,13 +34,26 @@ std::string strategies_text(const Scenario& scenario) {
   return text;
 }
 
+/// Who else trains on the fabric, one line a job.
+std::string jobs_text(const Variant& variant) {
+  if (variant.jobs.empty()) return "";
+  std::string text = fmt::format("jobs on this fabric\n  this scenario's workload on {}\n", one_line(variant.cluster));
+  for (const OtherJob& job : variant.jobs) {
+    const std::string options = flow_text(job.strategy.options);
+    text += fmt::format("  {} on {}: {}; {}{}\n", job.name, one_line(job.share.cluster), one_line(job.workload), job.strategy.name,
+                        options.empty() ? "" : " " + options);
+  }
+  return text + "\n";
+}
+
 std::string variant_text(const Scenario& scenario, const Variant& variant) {
   const std::string which = variant.name.empty() ? "" : " of variant " + variant.name;
   const std::string memory = memory_text(scenario, variant);
-  const std::string market = scenario.has_market ? market_text(variant.market, variant.cluster) : "";
-  return fmt::format("cluster{}: {}\n{}\n{}workload{}: {}\n{}\n{}", which, one_line(variant.cluster),
-                     description(variant.cluster), market.empty() ? "" : "market" + which + "\n" + market + "\n", which,
-                     one_line(variant.workload), description(variant.workload), memory.empty() ? "" : memory + "\n");
+  const std::string market = scenario.has_market ? market_text(variant.market, variant.all_nodes()) : "";
+  return fmt::format("cluster{}: {}\n{}\n{}{}workload{}: {}\n{}\n{}", which, one_line(variant.all_nodes()),
+                     description(variant.all_nodes()), market.empty() ? "" : "market" + which + "\n" + market + "\n",
+                     jobs_text(variant), which, one_line(variant.workload), description(variant.workload),
+                     memory.empty() ? "" : memory + "\n");
 }
 
 }  // namespace
@@ -48,12 +61,12 @@ std::string variant_text(const Scenario& scenario, const Variant& variant) {
 std::string explain_text(const Arguments& arguments) {
   std::string text;
   const std::vector<Scenario> scenarios = load_scenarios(arguments.scenarios);
-  if (!arguments.dot.empty()) write_file(arguments.dot, topology_dot(scenarios.front().variants.front().cluster));
+  if (!arguments.dot.empty()) write_file(arguments.dot, topology_dot(scenarios.front().variants.front().all_nodes()));
   for (const Scenario& scenario : scenarios) {
     text += fmt::format("{}{} ({})\n\n", text.empty() ? "" : "\n\n", scenario.name, scenario.file);
     if (arguments.topology) {
       for (const Variant& variant : scenario.variants)
-        text += (variant.name.empty() ? "" : "variant " + variant.name + "\n") + topology_text(variant.cluster);
+        text += (variant.name.empty() ? "" : "variant " + variant.name + "\n") + topology_text(variant.all_nodes());
       continue;
     }
     for (const Variant& variant : scenario.variants) text += variant_text(scenario, variant);

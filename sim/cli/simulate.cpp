@@ -12,6 +12,7 @@
 #include "sim/report/result_text.hpp"
 #include "sim/report/table.hpp"
 #include "sim/report/trace.hpp"
+#include "validation/scenario_cases.hpp"
 
 namespace trainyard {
 namespace {
@@ -46,11 +47,7 @@ std::vector<Case> cases_of(const std::vector<Selected>& all) {
   std::vector<Case> cases;
   for (const Selected& one : all)
     for (const Variant& variant : one.scenario.variants)
-      for (const StrategyChoice& choice : one.strategies) {
-        const bool given = choice.options.kind != ConfigValue::Kind::null;
-        cases.push_back({one.scenario.name, variant.name, choice.name, &variant.cluster, &variant.workload,
-                         given ? &choice.options : nullptr, one.scenario.directory, one.scenario.seed, one.scenario.jitter});
-      }
+      for (const StrategyChoice& choice : one.strategies) cases.push_back(case_of(one.scenario, variant, choice));
   return cases;
 }
 

@@ -5,9 +5,10 @@
 #include <fmt/format.h>
 
 #include "sim/cost/memory.hpp"
+#include "sim/job/beside.hpp"
+#include "sim/job/case_setting.hpp"
 #include "sim/job/step_simulator.hpp"
 #include "sim/planning/plan_text.hpp"
-#include "sim/planning/registry.hpp"
 #include "sim/units/error.hpp"
 
 namespace trainyard {
@@ -25,16 +26,6 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-std::unique_ptr<Strategy> make_strategy(const Case& which) {
-  const StrategyInfo* info = StrategyRegistry::instance().find(which.strategy);
-  if (!info) throw UserError("no strategy \"" + which.strategy + "\"");
-  Diagnostics diagnostics;
-  const StrategyOptions options{which.options ? View(*which.options) : View(), which.directory};
-  auto strategy = info->make(options, diagnostics);
-  diagnostics.throw_if_any();
-  return strategy;
-}
 
 void keep_rejected(const std::vector<Rejected>& rejected, CaseResult& result) {
   for (const Rejected& plan : rejected) result.rejected.push_back({plan.what, plan.why});
@@ -65,7 +56,7 @@ void simulate(const Planned& planned, StepSimulator& simulator, const CaseOption
 void plan_and_simulate(const Case& which, const CaseOptions& options, const WorkerNursery& nursery, CaseResult& result) {
   const auto strategy = make_strategy(which);
   if (std::string label = strategy->label(); !label.empty()) result.strategy = std::move(label);
-  StepSimulator simulator(*which.cluster, *which.workload, {options.symmetry, options.full_detail, which.jitter}, nursery, options.jobs);
+  StepSimulator simulator(*which.cluster, *which.workload, lowering_options(which, options), nursery, options.jobs);
   Stopwatch watch;
   const PlanOrInfeasible answer = strategy->plan({*which.cluster, *which.workload, simulator, which.seed});
   result.planner_wall = watch.lap();
@@ -78,6 +69,7 @@ void plan_and_simulate(const Case& which, const CaseOptions& options, const Work
   if (const auto wrong = planned.plan.check(*which.cluster, *which.workload); !wrong.empty())
     throw UserError(fmt::format("{}", fmt::join(wrong, "; ")));
   simulate(planned, simulator, options, result);
+  if (!which.beside.empty() && result.status == CaseStatus::ok) simulate_beside(which, planned.plan, options, nursery, result);
   result.simulation_wall = watch.lap();
 }
 

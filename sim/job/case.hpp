@@ -9,7 +9,7 @@
 #include "sim/config/config_value.hpp"
 #include "sim/engine/workers.hpp"
 #include "sim/model/case_result.hpp"
-#include "sim/model/cluster.hpp"
+#include "sim/model/cluster_share.hpp"
 #include "sim/model/jitter.hpp"
 #include "sim/model/workload.hpp"
 
@@ -23,6 +23,9 @@ struct Case {
   std::string directory;                 ///< of the scenario file
   std::uint64_t seed = 1;
   Jitter jitter{};                       ///< of every step that is simulated, the planner's too
+  std::string job{};                     ///< its name, if it is one of `beside`
+  const ClusterShare* share = nullptr;   ///< with others beside, and of these: what `cluster` is of the whole
+  std::vector<Case> beside{};            ///< jobs that train at the same time on devices of their own
 };
 
 struct CaseOptions {

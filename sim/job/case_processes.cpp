@@ -25,6 +25,10 @@ template <Is<RejectedPlan> T, class V>
 void visit_fields(T& r, V&& visit) {
   visit(r.what, r.why);
 }
+template <Is<JobResult> T, class V>
+void visit_fields(T& j, V&& visit) {
+  visit(j.name, j.strategy, j.plan_json, j.plan_line, j.step, j.alone_step_time);
+}
 template <Is<StepTrace> T, class V>
 void visit_fields(T& t, V&& visit) {
   visit(t.graph, t.timeline);
@@ -32,7 +36,7 @@ void visit_fields(T& t, V&& visit) {
 template <Is<CaseResult> T, class V>
 void visit_fields(T& c, V&& visit) {
   visit(c.scenario, c.variant, c.strategy, c.status, c.reason, c.user_error, c.plan_json, c.plan_line, c.step, c.planner_estimate,
-        c.rejected, c.trace, c.planner_wall, c.simulation_wall);
+        c.rejected, c.alone_step_time, c.jobs, c.trace, c.planner_wall, c.simulation_wall);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "sim/cost/kernel_time.hpp"
 #include "sim/lowering/emission.hpp"
@@ -71,9 +72,9 @@ Lowered lower(const Plan& plan, const Workload& workload, const Cluster& cluster
   TrafficMap traffic = traffic_of(placement, router);
   add_host_traffic(cluster, placement, workload, router, traffic);
   const bool alike = !options.jitter.any() || !options.jitter.per_device;
-  const Symmetry symmetry = find_symmetry(cluster, placement, traffic, options.symmetry && alike);
+  const Symmetry symmetry = find_symmetry(cluster, placement, traffic, options.symmetry && alike, options.apart);
   const bool groups_differ = options.jitter.any() && alike && !options.symmetry;
-  const Symmetry groups = groups_differ ? find_symmetry(cluster, placement, traffic, true) : symmetry;
+  const Symmetry groups = groups_differ ? find_symmetry(cluster, placement, traffic, true, options.apart) : symmetry;
   const JitterDraws jitter(options.jitter, placement, groups);
   Lowered lowered;
   for (std::size_t i = 0; i < cluster.devices.size(); ++i)
@@ -81,7 +82,7 @@ Lowered lower(const Plan& plan, const Workload& workload, const Cluster& cluster
   note_extrapolated(cluster, *placement.module, workload.software, lowered);
   note_jitter(options.jitter, lowered);
   const bool overlap_pipeline = workload.software.overlap_pipeline || overlaps_transfers(placement.part->schedule) || runs_ahead(placement);
-  const Resources resources = make_resources(cluster, placement, traffic, symmetry, overlap_pipeline, lowered);
+  const Resources resources = make_resources(cluster, placement, traffic, symmetry, overlap_pipeline, options.apart, lowered);
   const std::vector<Bucket> buckets = make_buckets(placement, traffic, workload);
   Emission emission{cluster, workload, placement, traffic, symmetry, resources, buckets, options, jitter, overlap_pipeline, lowered, {}, {}};
   emit_compute(emission);
@@ -89,6 +90,14 @@ Lowered lower(const Plan& plan, const Workload& workload, const Cluster& cluster
   emit_gradients(emission);
   lowered.events = events_of(cluster, symmetry, resources, lowered.graph);
   return lowered;
+}
+
+std::vector<LinkId> links_used(const Plan& plan, const Workload& workload, const Router& router) {
+  const Placement placement = place(plan, workload);
+  std::set<LinkId> links;
+  for (const Communicator& group : traffic_of(placement, router).all)
+    for (const auto& use : group.links) links.insert(use.first);
+  return {links.begin(), links.end()};
 }
 
 }  // namespace trainyard

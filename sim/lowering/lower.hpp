@@ -18,6 +18,7 @@ struct LoweringOptions {
   bool symmetry = true;                  ///< one simulated device a class; false: every device
   bool full_detail = false;              ///< every kernel and collective a task of its own
   Jitter jitter{};
+  std::vector<LinkId> apart{};           ///< links that others' traffic travels over, too: each a channel of its own
 };
 
 /// What a simulated processor stands for.
@@ -30,6 +31,7 @@ struct SimulatedDevice {
 /// One step as a graph (loop-carried edges lead to the next step), with what reports need to know.
 struct Lowered {
   TaskGraph graph;
+  std::vector<LinkId> channel_links;     ///< [channel] the first of the links that it stands for
   EventTrace events;                     ///< of the cluster, on what the Plan uses
   std::vector<SimulatedDevice> devices;  ///< [processor]
   std::vector<DeviceId> used;            ///< all devices of the Plan
@@ -40,5 +42,8 @@ struct Lowered {
 /// The Plan must have passed Plan::check.
 [[nodiscard]] Lowered lower(const Plan& plan, const Workload& workload, const Cluster& cluster, const Router& router,
                             const LoweringOptions& options);
+
+/// All links that exchanges between devices of the Plan use, ascending.
+[[nodiscard]] std::vector<LinkId> links_used(const Plan& plan, const Workload& workload, const Router& router);
 
 }  // namespace trainyard

@@ -20,12 +20,13 @@ static_assert(kCommonNames.size() == kCommonStreams && kTransferNames.size() == 
 class ResourceMaker {
  public:
   ResourceMaker(const Cluster& cluster, const Placement& placement, const TrafficMap& traffic, const Symmetry& symmetry,
-                bool overlap_pipeline, Lowered& lowered)
+                bool overlap_pipeline, std::span<const LinkId> apart, Lowered& lowered)
       : cluster_(cluster),
         placement_(placement),
         traffic_(traffic),
         symmetry_(symmetry),
         overlap_pipeline_(overlap_pipeline),
+        apart_(apart),
         lowered_(lowered) {}
 
   Resources make() {
@@ -105,6 +106,8 @@ class ResourceMaker {
 
   void find_changes() {
     changes_.assign(symmetry_.links.classes(), false);
+    for (const LinkId link : apart_)
+      if (const int link_class = symmetry_.links.class_of[index(link)]; link_class >= 0) changes_[link_class] = true;
     for (const ClusterEvent& event : cluster_.events)
       if (const auto* change = std::get_if<LinkChange>(&event.what))
         if (const int link_class = symmetry_.links.class_of[index(change->link)]; link_class >= 0) changes_[link_class] = true;
@@ -156,6 +159,7 @@ class ResourceMaker {
       if (uses_[link_class].size() < 2 && !changes_[link_class] && !kernels_slow_flows_) continue;
       const auto link = id_at<LinkId>(std::size_t(symmetry_.links.first[link_class]));
       resources_.channel_of[link_class] = int(lowered_.graph.channels.size());
+      lowered_.channel_links.push_back(link);
       lowered_.graph.channels.push_back({cluster_.name_of(link), cluster_.links[index(link)].bandwidth});
     }
   }
@@ -282,6 +286,7 @@ class ResourceMaker {
   const TrafficMap& traffic_;
   const Symmetry& symmetry_;
   bool overlap_pipeline_;
+  std::span<const LinkId> apart_;
   bool kernels_slow_flows_ = false;        ///< on some device: links are then channels, and paths keep limits of their own
   Lowered& lowered_;
   Resources resources_;
@@ -290,14 +295,14 @@ class ResourceMaker {
   std::vector<std::set<LinkId>> cell_links_;  ///< [cell]: links of its tensor and context groups
   std::set<std::tuple<int, DeviceStream, int>> taken_lanes_;  ///< (device class, stream, lane)
   int chunks_ = 1;                         ///< most of a stage
-  std::vector<bool> changes_;              ///< [link class]: its bandwidth changes while the step runs
+  std::vector<bool> changes_;              ///< [link class]: its bandwidth changes while the step runs, by itself or for others' traffic
 };
 
 }  // namespace
 
 Resources make_resources(const Cluster& cluster, const Placement& placement, const TrafficMap& traffic, const Symmetry& symmetry,
-                         bool overlap_pipeline, Lowered& lowered) {
-  return ResourceMaker(cluster, placement, traffic, symmetry, overlap_pipeline, lowered).make();
+                         bool overlap_pipeline, std::span<const LinkId> apart, Lowered& lowered) {
+  return ResourceMaker(cluster, placement, traffic, symmetry, overlap_pipeline, apart, lowered).make();
 }
 
 }  // namespace trainyard

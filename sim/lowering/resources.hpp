@@ -1,6 +1,7 @@
 // Processors, streams, channels and paths of the graph: one for each class of devices, links and communicators.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,8 +53,8 @@ struct Resources {
 
 /// Fills processors, streams, channels and paths of `lowered.graph`. A path lists a link's class as often as communicators of its
 /// class cross one such link. Links that only one class of communicators uses, and whose bandwidth stays, become the path's limit,
-/// unless kernels slow flows.
+/// unless kernels slow flows or others use the link (`apart`).
 [[nodiscard]] Resources make_resources(const Cluster& cluster, const Placement& placement, const TrafficMap& traffic,
-                                       const Symmetry& symmetry, bool overlap_pipeline, Lowered& lowered);
+                                       const Symmetry& symmetry, bool overlap_pipeline, std::span<const LinkId> apart, Lowered& lowered);
 
 }  // namespace trainyard

@@ -32,7 +32,7 @@ class Label {
 /// The graph's vertices: all devices, links, cells and communicators, one range after the other.
 class SymmetryGraph {
  public:
-  SymmetryGraph(const Cluster& cluster, const Placement& placement, const TrafficMap& traffic)
+  SymmetryGraph(const Cluster& cluster, const Placement& placement, const TrafficMap& traffic, std::span<const LinkId> apart)
       : cluster_(cluster), placement_(placement), traffic_(traffic) {
     links_at_ = cluster.devices.size();
     cells_at_ = links_at_ + cluster.links.size();
@@ -42,6 +42,7 @@ class SymmetryGraph {
     colours_.assign(hosts_at_ + cluster.nodes.size(), 0);
     used_.assign(colours_.size(), false);
     label_events();
+    for (const LinkId link : apart) events_[links_at_ + index(link)] << int(link);
     for (std::size_t i = 0; i < placement.cells.size(); ++i) add_cell(int(i));
     for (std::size_t i = 0; i < traffic.all.size(); ++i) add_communicator(int(i));
   }
@@ -180,8 +181,9 @@ class SymmetryGraph {
 
 }  // namespace
 
-Symmetry find_symmetry(const Cluster& cluster, const Placement& placement, const TrafficMap& traffic, bool reduce) {
-  return SymmetryGraph(cluster, placement, traffic).partition(reduce);
+Symmetry find_symmetry(const Cluster& cluster, const Placement& placement, const TrafficMap& traffic, bool reduce,
+                       std::span<const LinkId> apart) {
+  return SymmetryGraph(cluster, placement, traffic, apart).partition(reduce);
 }
 
 }  // namespace trainyard

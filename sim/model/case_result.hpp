@@ -21,6 +21,14 @@ struct StepTrace {
 
 struct RejectedPlan { std::string what, why; };
 
+/// One of the other jobs that trained on the same fabric at the same time.
+struct JobResult {
+  std::string name, strategy;
+  std::string plan_json, plan_line;      ///< as of a CaseResult
+  StepReport step;                       ///< beside the others
+  Seconds alone_step_time{};             ///< of a step with nobody beside it
+};
+
 struct CaseResult {
   std::string scenario, variant, strategy;
   CaseStatus status = CaseStatus::ok;
@@ -31,6 +39,8 @@ struct CaseResult {
   StepReport step;                       ///< meaningful when ok, or infeasible with a memory report
   std::optional<Seconds> planner_estimate;
   std::vector<RejectedPlan> rejected;
+  std::optional<Seconds> alone_step_time;  ///< with other jobs: of a step with nobody beside it; `step` is beside them
+  std::vector<JobResult> jobs;           ///< the others
   std::optional<StepTrace> trace;
   Seconds planner_wall{}, simulation_wall{};
 };

@@ -30,9 +30,9 @@ std::string_view status_name(CaseStatus status) {
   return {};
 }
 
-Json plan_of(const CaseResult& result) {
-  if (result.plan_json.empty()) return nullptr;
-  Json plan = Json::parse(result.plan_json, nullptr, false);
+Json plan_of(const std::string& plan_json) {
+  if (plan_json.empty()) return nullptr;
+  Json plan = Json::parse(plan_json, nullptr, false);
   require(!plan.is_discarded(), "the text of a Plan is JSON");
   return plan;
 }
@@ -87,6 +87,21 @@ void add_memory(Json& record, const CaseResult& result, const Figures& figures) 
   }
 }
 
+/// Tokens are null where the workload has none.
+Json jobs_of(const CaseResult& result) {
+  Json jobs = Json::array();
+  for (const JobResult& job : result.jobs)
+    jobs.push_back({{"name", job.name},
+                    {"strategy", job.strategy},
+                    {"plan", plan_of(job.plan_json)},
+                    {"gpus", job.step.gpus},
+                    {"step_time_s", job.step.step_time.value},
+                    {"alone_step_time_s", job.alone_step_time.value},
+                    {"tokens_per_s", job.step.tokens > 0 ? Json(job.step.tokens_per_s()) : Json(nullptr)},
+                    {"samples_per_s", job.step.samples / job.step.step_time.value}});
+  return jobs;
+}
+
 void add_rest(Json& record, const CaseResult& result, const Figures& figures) {
   const bool ok = result.status == CaseStatus::ok;
   record["price_usd_per_h"] = or_null(figures.price_usd_per_h);
@@ -95,6 +110,8 @@ void add_rest(Json& record, const CaseResult& result, const Figures& figures) {
       result.planner_estimate ? Json(result.planner_estimate->value) : Json(nullptr);
   record["simulated_tasks"] = ok ? Json(result.step.simulated_tasks) : Json(nullptr);
   record["device_classes"] = ok ? Json(result.step.device_classes) : Json(nullptr);
+  record["alone_step_time_s"] = result.alone_step_time ? Json(result.alone_step_time->value) : Json(nullptr);
+  record["jobs"] = jobs_of(result);
   record["extrapolated"] = result.step.extrapolated;
 }
 
@@ -108,7 +125,7 @@ Json to_record(const CaseResult& result, bool timings) {
   record["strategy"] = result.strategy;
   record["status"] = status_name(result.status);
   record["reason"] = text_or_null(result.reason);
-  record["plan"] = plan_of(result);
+  record["plan"] = plan_of(result.plan_json);
   add_rates(record, figures);
   record["time_breakdown_s"] = time_breakdown(result);
   add_memory(record, result, figures);

@@ -164,12 +164,21 @@ std::string heading(const TableBlock& block, bool colour) {
   return text + "\n\n";
 }
 
+/// One of the other jobs: how fast it was beside the row's, and alone.
+std::string job_text(const JobResult& job) {
+  const bool tokens = job.step.tokens > 0;
+  const double rate = (tokens ? job.step.tokens : job.step.samples) / job.step.step_time.value;
+  return fmt::format("job {} ({}): {} a step, alone {}; {} {}/s; {}", job.name, job.strategy, to_text(job.step.step_time),
+                     to_text(job.alone_step_time), three_digits(rate), tokens ? "tokens" : "samples", job.plan_line);
+}
+
 /// Everything below the table that concerns one row.
 std::string notes_of(const CaseResult& result, std::size_t place, const std::string& row_name, bool timings) {
   std::string text;
   const bool ok = result.status == CaseStatus::ok;
   if (!result.plan_line.empty())
     text += fmt::format("  plan {}: {}\n", ok ? std::to_string(place) : "of " + row_name, result.plan_line);
+  for (const JobResult& job : result.jobs) text += fmt::format("  beside {}: {}\n", row_name, job_text(job));
   for (const std::string& what : result.step.extrapolated) text += fmt::format("  note on {}: {}\n", row_name, what);
   if (timings)
     text += fmt::format("  wall time of {}: planned in {}, simulated in {}\n", row_name, to_text(result.planner_wall),

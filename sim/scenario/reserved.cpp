@@ -14,7 +14,6 @@ struct Reserved {
 
 constexpr std::array kReserved{Reserved{"run", "horizon", "jobs over a horizon are not simulated yet"},
                                Reserved{"run", "tokens", "jobs over a number of tokens are not simulated yet"},
-                               Reserved{"", "jobs", "several jobs on one fabric are not simulated yet"},
                                Reserved{"", "data", "lengths and images that vary are not simulated yet"},
                                Reserved{"", "routing", "measured loads of experts are not simulated yet"}};
 
@@ -30,6 +29,12 @@ void refuse_objective(const ConfigValue& root, Diagnostics& diagnostics) {
     diagnostics.add(objective->place, objective->scalar + " needs jobs over a horizon, which are not simulated yet");
 }
 
+void refuse_jobs_in_time(const ConfigValue& root, Diagnostics& diagnostics) {
+  const ConfigValue* run = root.find("run");
+  if (run != nullptr && (run->find("horizon") != nullptr || run->find("tokens") != nullptr))
+    refuse(root, "jobs", "several jobs on one fabric are simulated for some steps, not over a horizon yet", diagnostics);
+}
+
 }  // namespace
 
 void refuse_reserved(const ConfigValue& root, Diagnostics& diagnostics) {
@@ -38,6 +43,7 @@ void refuse_reserved(const ConfigValue& root, Diagnostics& diagnostics) {
     if (map != nullptr) refuse(*map, reserved.key, reserved.why, diagnostics);
   }
   refuse_objective(root, diagnostics);
+  refuse_jobs_in_time(root, diagnostics);
 }
 
 }  // namespace trainyard

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "sim/config/view.hpp"
+#include "sim/scenario/other_jobs.hpp"
 #include "sim/scenario/reserved.hpp"
 #include "sim/scenario/strategy_choices.hpp"
 #include "sim/scenario/variants.hpp"
@@ -36,18 +37,18 @@ std::string types_of(const DeviceType& gpu) {
 }
 
 /// A type that no GPU computes in is the file's mistake; one that only some lack is for the strategies to mind.
-void check_precision(const ConfigValue& workload, const Variant& variant, Diagnostics& diagnostics) {
-  const DataType wanted = variant.workload.compute_type();
+void check_precision(const ConfigValue& section, const Cluster& cluster, const Workload& workload, Diagnostics& diagnostics) {
+  const DataType wanted = workload.compute_type();
   std::set<DeviceTypeId> used;
-  for (const DeviceId gpu : variant.cluster.gpus()) used.insert(variant.cluster.devices[index(gpu)].type);
+  for (const DeviceId gpu : cluster.gpus()) used.insert(cluster.devices[index(gpu)].type);
   std::vector<std::string> found;
   for (const DeviceTypeId id : used) {
-    const DeviceType& type = variant.cluster.device_types[index(id)];
+    const DeviceType& type = cluster.device_types[index(id)];
     if (type.peak.contains(wanted)) return;
     found.push_back(types_of(type));
   }
-  const ConfigValue* precision = workload.find("precision");
-  diagnostics.add(precision != nullptr ? precision->place : workload.place,
+  const ConfigValue* precision = section.find("precision");
+  diagnostics.add(precision != nullptr ? precision->place : section.place,
                   fmt::format("no GPU here computes in {}{}: {}", name(wanted), precision != nullptr ? "" : ", the default",
                               fmt::join(found, "; ")));
 }
@@ -56,6 +57,14 @@ void read_market(const ConfigValue& root, const std::string& directory, Variant&
   const ConfigValue *market = root.find("market"), *cluster = root.find("cluster");
   if (cluster == nullptr || (market != nullptr && !accepted(market, market_schema(), diagnostics))) return;
   variant.market = build_market(market, {variant.cluster, *cluster, directory}, diagnostics);
+}
+
+void check_precisions(const ConfigValue& root, const Variant& variant, Diagnostics& diagnostics) {
+  check_precision(*root.find("workload"), variant.cluster, variant.workload, diagnostics);
+  for (std::size_t j = 0; j < variant.jobs.size(); ++j) {
+    const OtherJob& job = variant.jobs[j];
+    check_precision(*root.find("jobs")->items[j].find("workload"), job.share.cluster, job.workload, diagnostics);
+  }
 }
 
 Variant build_variant(const ConfigValue& root, const std::string& name, const std::string& directory,
@@ -68,8 +77,9 @@ Variant build_variant(const ConfigValue& root, const std::string& name, const st
     variant.workload = build_workload(*workload, directory, diagnostics);
   read_market(root, directory, variant, diagnostics);
   if (workload != nullptr) variant.workload_section = *workload;
-  if (diagnostics.empty() && cluster != nullptr && workload != nullptr)
-    check_precision(*workload, variant, diagnostics);
+  if (const ConfigValue* jobs = root.find("jobs"); accepted(jobs, jobs_schema(), diagnostics) && diagnostics.empty())
+    add_other_jobs(*jobs, directory, variant, diagnostics);
+  if (diagnostics.empty() && cluster != nullptr && workload != nullptr) check_precisions(root, variant, diagnostics);
   return variant;
 }
 

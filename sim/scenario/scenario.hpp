@@ -8,7 +8,7 @@
 
 #include "sim/config/config_value.hpp"
 #include "sim/config/schema.hpp"
-#include "sim/model/cluster.hpp"
+#include "sim/model/cluster_share.hpp"
 #include "sim/model/jitter.hpp"
 #include "sim/model/market.hpp"
 #include "sim/model/workload.hpp"
@@ -25,13 +25,26 @@ struct StrategyChoice {
 enum class Objective { throughput, cost, goodput, cost_under_deadline };
 [[nodiscard]] std::string_view name(Objective objective);
 
+/// One entry of `jobs:`: what trains on the same fabric at the same time.
+struct OtherJob {
+  std::string name;
+  ClusterShare share;  ///< its own nodes
+  Workload workload;
+  StrategyChoice strategy;
+};
+
 /// One alternative, complete: the keys of the variant have been put in place.
 struct Variant {
   std::string name;  ///< "" when the scenario has none
-  Cluster cluster;
+  Cluster cluster;  ///< with other jobs: as in `share`
   Workload workload;
   Market market;
   ConfigValue workload_section;  ///< as written, with the variant's changes
+  std::vector<OtherJob> jobs{};
+  std::shared_ptr<const Cluster> whole{};  ///< with other jobs: every node
+  std::shared_ptr<const ClusterShare> share{};  ///< with other jobs: this workload's own nodes
+  /// Everything that exists.
+  [[nodiscard]] const Cluster& all_nodes() const { return whole ? *whole : cluster; }
 };
 
 struct Scenario {
@@ -46,8 +59,9 @@ struct Scenario {
   Jitter jitter;  ///< with the scenario's seed
 };
 
-/// Of the whole file.
+/// Of the whole file, and of its `jobs:`.
 [[nodiscard]] Schema scenario_schema();
+[[nodiscard]] Schema jobs_schema();
 
 /// Reads and checks everything that can be checked before planning: sections, variants, catalogue names, strategy names
 /// and options. Throws UserError with every mistake.

@@ -30,13 +30,13 @@ Schema run_schema() {
       "how long");
 }
 
-Schema strategies_schema() {
+Schema strategy_schema() {
   using namespace schema;
-  return list(
-      one_of({text("name of a strategy"), mapping("strategy", any("its options"), "a strategy with its options")},
-             "a strategy: NAME or {NAME: {OPTION: VALUE}}"),
-      between(1, 1000), "what is compared");
+  return one_of({text("name of a strategy"), mapping("strategy", any("its options"), "a strategy with its options")},
+                "a strategy: NAME or {NAME: {OPTION: VALUE}}");
 }
+
+Schema strategies_schema() { return schema::list(strategy_schema(), between(1, 1000), "what is compared"); }
 
 Schema variants_schema() {
   using namespace schema;
@@ -55,9 +55,18 @@ Schema scenario_schema() {
                 choice({"throughput", "cost", "goodput", "cost_under_deadline"}, "what `compare` ranks by"),
                 "throughput"),
        required("strategies", strategies_schema()), optional("variants", variants_schema()),
-       optional("jobs", any("reserved: several jobs on one fabric")),
+       optional("jobs", jobs_schema()),
        optional("data", any("reserved: lengths and images")), optional("routing", any("reserved: loads of experts"))},
       "a scenario: which strategies train which workload on which cluster");
+}
+
+Schema jobs_schema() {
+  using namespace schema;
+  const Schema job = object({required("name", text("of the job")),
+                             required("nodes", list(text("name of an entry of cluster.nodes"), between(1, 1000), "its nodes: nobody else's")),
+                             required("workload", workload_schema()), required("strategy", strategy_schema())},
+                            "a job on nodes of its own");
+  return list(job, between(1, 100), "other jobs that train on the same fabric at the same time");
 }
 
 std::string_view name(Objective objective) {

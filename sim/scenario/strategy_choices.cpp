@@ -73,6 +73,12 @@ std::vector<StrategyChoice> read_strategies(const ConfigValue& section, const st
   return choices;
 }
 
+void check_on(const StrategyChoice& choice, const Cluster& cluster, const Workload& workload, const std::string& directory,
+              Diagnostics& diagnostics) {
+  const auto strategy = make(*StrategyRegistry::instance().find(choice.name), choice, directory, diagnostics);
+  if (strategy != nullptr) strategy->check(cluster, workload, diagnostics);
+}
+
 void check_on_variants(const std::vector<StrategyChoice>& choices, const std::vector<Variant>& variants,
                        const std::string& directory, Diagnostics& diagnostics) {
   const std::string where =

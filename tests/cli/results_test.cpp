@@ -71,7 +71,7 @@ TEST_CASE("what does not fit ends with status 3 and says why") {
   CHECK(result["step_time_s"].is_null());
 }
 
-TEST_CASE("--out takes the place of standard output, --trace is valid JSON") {
+TEST_CASE("an --out takes the place of standard output, --trace is valid JSON") {
   const TemporaryFolder folder;
   const std::string file = folder.file("small.yaml", kSmall);
   const Ended ended = trainyard_program("run " + file + " --format csv --out " + folder.file("out.csv") + " --trace " +
