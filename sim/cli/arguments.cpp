@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <map>
 #include <optional>
 #include <thread>
@@ -45,6 +46,13 @@ constexpr std::array kVerbs{
     VerbInfo{Verb::check, "check", "simulate baselines again; status 1 if a figure has drifted",
              "  trainyard check baselines/*.json --junit check.xml\n"
              "  trainyard check --update mixed.yaml --into baselines"},
+    VerbInfo{
+        Verb::sweep, "sweep", "a grid of what-ifs over any keys of a scenario; goes on where it was stopped",
+        "  trainyard sweep mixed.yaml --set cluster.nodes.a100.count=1..4 --set workload.global_batch=256,512\n"
+        "  trainyard sweep mixed.yaml --set 'cluster.nodes.v100.nic=25..100..25 Gbps' --format csv --out grid.csv\n"
+        "  trainyard sweep mixed.yaml --set workload.global_batch=64..1024..64 --shard 3/8   one of eight machines"},
+    VerbInfo{Verb::merge, "merge", "the stores of a sweep's shards as one result",
+             "  trainyard merge mixed-*-of-8.sweep --format csv --out grid.csv"},
     VerbInfo{Verb::collective, "collective", "time collectives on a scenario's cluster, as nccl-tests prints them",
              "  trainyard collective mixed.yaml --op all_reduce --gpus 16 --bytes 1MB..4GB"},
     VerbInfo{Verb::import, "import", "make scenario YAML of other programs' files",
@@ -57,7 +65,7 @@ constexpr std::array kVerbs{
              "  trainyard export result.json --scenario mixed.yaml --for megatron"}};
 
 /// Reserved verbs (design.md §3): known by name, so that nobody takes them for a typing error.
-constexpr std::array kLaterVerbs{"sweep", "calibrate", "merge"};
+constexpr std::array kLaterVerbs{"calibrate"};
 const std::vector<std::string> kCatalogues{"strategies", "gpus",      "instances", "models",
                                            "fabrics",    "schedules", "software",  "failures"};
 
@@ -69,7 +77,7 @@ int cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurre
 
 /// Options as text until the parse has gone well.
 struct RawOptions {
-  std::string format = "table", colour = "auto", detail = "merged";
+  std::string format = "table", colour = "auto", detail = "merged", shard = "1/1";
   bool no_symmetry = false;
 };
 
@@ -77,16 +85,29 @@ void add_output_options(CLI::App& verb, Arguments& arguments) {
   verb.add_option("--out", arguments.out, "write to FILE, whole or not at all")->type_name("FILE");
 }
 
-void add_simulation_options(CLI::App& verb, Arguments& arguments, RawOptions& raw) {
-  verb.add_option("SCENARIO", arguments.scenarios, "scenario files")->required()->type_name("");
+void add_format(CLI::App& verb, RawOptions& raw, const char* help = "table, json or csv") {
+  verb.add_option("--format", raw.format, help)->check(CLI::IsMember({"table", "json", "csv"}))->type_name("FORMAT");
+}
+
+void add_selection(CLI::App& verb, Arguments& arguments) {
   verb.add_option("--strategies", arguments.strategies, "only these, separated by commas; all: every one there is")
       ->delimiter(',')
       ->type_name("NAMES")
       ->expected(1)
       ->take_all();
-  verb.add_option("--format", raw.format, "table, json or csv")
-      ->check(CLI::IsMember({"table", "json", "csv"}))
-      ->type_name("FORMAT");
+}
+
+void add_detail(CLI::App& verb, RawOptions& raw) {
+  verb.add_option("--detail", raw.detail, "merged, or full: every operator is a task of its own")
+      ->check(CLI::IsMember({"merged", "full"}))
+      ->type_name("DETAIL");
+  verb.add_flag("--no-symmetry", raw.no_symmetry, "simulate every device, also those that do the same");
+}
+
+void add_simulation_options(CLI::App& verb, Arguments& arguments, RawOptions& raw) {
+  verb.add_option("SCENARIO", arguments.scenarios, "scenario files")->required()->type_name("");
+  add_selection(verb, arguments);
+  add_format(verb, raw);
   add_output_options(verb, arguments);
   verb.add_option("--trace", arguments.trace, "write the simulated steps for Perfetto to FILE")->type_name("FILE");
   verb.add_option("--jobs", arguments.jobs, "simulations at a time (default: the cores)")
@@ -95,10 +116,7 @@ void add_simulation_options(CLI::App& verb, Arguments& arguments, RawOptions& ra
   verb.add_option("--color", raw.colour, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN");
-  verb.add_option("--detail", raw.detail, "merged, or full: every operator is a task of its own")
-      ->check(CLI::IsMember({"merged", "full"}))
-      ->type_name("DETAIL");
-  verb.add_flag("--no-symmetry", raw.no_symmetry, "simulate every device, also those that do the same");
+  add_detail(verb, raw);
   verb.add_flag("--timings", arguments.timings, "also print wall times");
   verb.add_flag("--quiet", arguments.quiet, "no progress bar");
 }
@@ -121,9 +139,7 @@ void add_validate_options(CLI::App& verb, Arguments& arguments, RawOptions& raw)
       ->check(CLI::Range(0, 1000000))
       ->type_name("N");
   verb.add_option("--check", arguments.budget, "limits on the errors (YAML): status 1 past them")->type_name("FILE");
-  verb.add_option("--format", raw.format, "table, json or csv")
-      ->check(CLI::IsMember({"table", "json", "csv"}))
-      ->type_name("FORMAT");
+  add_format(verb, raw);
   CLI::Option* convert =
       verb.add_option("--convert", arguments.convert, "write the tables of DIR in our own form, predict nothing");
   CLI::Option* into = verb.add_option("--into", arguments.into, "where --convert writes")->type_name("DIR");
@@ -162,9 +178,32 @@ void add_collective_options(CLI::App& verb, Arguments& arguments, RawOptions& ra
   verb.add_option("--algorithm", arguments.algorithm,
                   "of an all-reduce: ring, tree, hierarchical or in_network (default: the fastest that the links have)")
       ->type_name("NAME");
-  verb.add_option("--format", raw.format, "table, json or csv")
-      ->check(CLI::IsMember({"table", "json", "csv"}))
-      ->type_name("FORMAT");
+  add_format(verb, raw);
+  add_output_options(verb, arguments);
+}
+
+constexpr const char* kSavedFormats = "table, json (one object a line) or csv";
+
+void add_sweep_options(CLI::App& verb, Arguments& arguments, RawOptions& raw) {
+  verb.add_option("SCENARIO", arguments.scenarios, "scenario file")->required()->expected(1)->type_name("");
+  verb.add_option("--set", arguments.set, "KEY=V1,V2.. or KEY=LO..HI..STEP; several make a grid")
+      ->type_name("KEY=VALUES")
+      ->expected(1)
+      ->take_all();
+  verb.add_option("--store", arguments.store, "SQLite file that keeps what is done (default: SCENARIO.sweep)")
+      ->type_name("FILE");
+  verb.add_option("--shard", raw.shard, "only part I of N, in a store of its own: SCENARIO-I-of-N.sweep")
+      ->type_name("I/N");
+  add_selection(verb, arguments);
+  add_format(verb, raw, kSavedFormats);
+  add_detail(verb, raw);
+  add_job_options(verb, arguments);
+}
+
+void add_merge_options(CLI::App& verb, Arguments& arguments, RawOptions& raw) {
+  verb.add_option("STORE", arguments.stores, "stores that sweep wrote")->required()->type_name("");
+  verb.add_option("--store", arguments.store, "also write all of it to one store")->type_name("FILE");
+  add_format(verb, raw, kSavedFormats);
   add_output_options(verb, arguments);
 }
 
@@ -262,6 +301,10 @@ void add_options(CLI::App& verb, const VerbInfo& info, Arguments& arguments, Raw
       return add_check_options(verb, arguments);
     case Verb::collective:
       return add_collective_options(verb, arguments, raw);
+    case Verb::sweep:
+      return add_sweep_options(verb, arguments, raw);
+    case Verb::merge:
+      return add_merge_options(verb, arguments, raw);
     case Verb::schema:
     case Verb::init:
       return add_output_options(verb, arguments);
@@ -312,6 +355,14 @@ std::optional<Stop> wrong_catalogue(const Arguments& arguments) {
   return misuse("trainyard list", unknown_name("catalogue", arguments.list_what, kCatalogues));
 }
 
+/// `I/N` with 1 <= I <= N.
+std::optional<Stop> wrong_shard(const std::string& text, const std::string& where, Arguments& arguments) {
+  char rest = 0;
+  const bool read = std::sscanf(text.c_str(), "%d/%d%c", &arguments.shard, &arguments.shards, &rest) == 2;
+  if (read && arguments.shard >= 1 && arguments.shard <= arguments.shards) return std::nullopt;
+  return misuse(where, fmt::format("--shard is I/N with I from 1 to N, such as 3/8, not \"{}\"", text));
+}
+
 std::variant<Arguments, Stop> parse_verb(const VerbInfo& info, std::vector<std::string> words) {
   const std::string where = std::string("trainyard ") + info.name;
   Arguments arguments;
@@ -331,6 +382,7 @@ std::variant<Arguments, Stop> parse_verb(const VerbInfo& info, std::vector<std::
     return misuse(where, one_line(error.what()));
   }
   if (const auto stop = wrong_catalogue(arguments)) return *stop;
+  if (const auto stop = wrong_shard(raw.shard, where, arguments)) return *stop;
   arguments.format = kFormats.at(raw.format);
   arguments.colour = kColours.at(raw.colour);
   arguments.symmetry = !raw.no_symmetry;

@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-enum class Verb { run, compare, explain, list, schema, init, validate, check, collective, import, export_plan };
+enum class Verb { run, compare, explain, list, schema, init, validate, check, collective, import, export_plan, sweep, merge };
 enum class Format { table, json, csv };
 enum class Colour { automatic, always, never };
 
@@ -38,6 +38,10 @@ struct Arguments {
   SpotImport spot_options;               ///< `import spot`
   std::string export_file, ranks;        ///< `export`
   LaunchExportOptions export_options;    ///< `export`
+  std::vector<std::string> set;          ///< `sweep`: KEY=VALUES
+  std::string store;                     ///< `sweep`, `merge`: SQLite file; "": named after the scenario, none
+  int shard = 1, shards = 1;             ///< `sweep`: this part of that many
+  std::vector<std::string> stores;       ///< `merge`
   bool topology = false;                 ///< `explain`
   std::string dot;                       ///< `explain`: FILE for Graphviz
 };

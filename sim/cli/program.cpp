@@ -8,6 +8,7 @@
 #include "sim/cli/exit_status.hpp"
 #include "sim/cli/import_verb.hpp"
 #include "sim/cli/output.hpp"
+#include "sim/cli/sweep_verb.hpp"
 #include "sim/cli/validate_verb.hpp"
 #include "sim/planning/registry.hpp"
 #include "sim/report/output_file.hpp"
@@ -59,6 +60,10 @@ int carry_out(const Arguments& arguments, const WorkerNursery& nursery) {
       return print(arguments, export_text(arguments));
     case Verb::collective:
       return print(arguments, collective_text(arguments, nursery));
+    case Verb::sweep:
+      return sweep(arguments, nursery);
+    case Verb::merge:
+      return merge_sweeps(arguments);
     case Verb::init:
       return print(arguments, starter_scenario());
   }

@@ -31,6 +31,9 @@ using WorkerAnswer = std::variant<std::string, WorkerFailure>;
 /// worker for it starts, so that only `jobs` requests need memory at a time. InternalError if the nursery is gone.
 [[nodiscard]] std::vector<WorkerAnswer> ask_workers(int nursery_socket, std::size_t count,
                                                     const std::function<std::string(std::size_t)>& request, int jobs);
+/// The same, but each answer goes to `answered` as soon as it is there, in order of completion, and is not kept.
+void ask_workers(int nursery_socket, std::size_t count, const std::function<std::string(std::size_t)>& request, int jobs,
+                 const std::function<void(std::size_t, WorkerAnswer)>& answered);
 
 /// What the nursery reports of a worker's end.
 struct WorkerEnd {

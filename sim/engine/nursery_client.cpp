@@ -56,7 +56,8 @@ void send_order(int nursery_socket, const int (&files)[3]) {
 /// One worker: writes the request, reads the answer, its standard error and how it ended, as each becomes possible.
 class Conversation {
  public:
-  Conversation(std::size_t which, std::string request, int nursery_socket) : which_(which), request_(std::move(request)) {
+  Conversation(std::size_t which, std::string request, int nursery_socket)
+      : which_(which), request_(std::move(request)) {
     const std::uint64_t length = request_.size();
     request_.insert(0, reinterpret_cast<const char*>(&length), sizeof length);
     Ends talk = socket_pair(), errors = socket_pair(), report = socket_pair();
@@ -95,7 +96,8 @@ class Conversation {
  private:
   void write_request() {
     while (sent_ < request_.size()) {
-      const ssize_t n = ::send(talk_.number(), request_.data() + sent_, std::min(kChunk, request_.size() - sent_), MSG_NOSIGNAL);
+      const ssize_t n =
+          ::send(talk_.number(), request_.data() + sent_, std::min(kChunk, request_.size() - sent_), MSG_NOSIGNAL);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && errno == EAGAIN) return;
       sent_ = n < 0 ? request_.size() : sent_ + static_cast<std::size_t>(n);  // it died: its end tells why
@@ -151,20 +153,19 @@ void wait_for_any(const Conversations& active) {
   if (!wanted.empty()) ::poll(wanted.data(), wanted.size(), -1);
 }
 
-void finish(Conversations& active, std::vector<WorkerAnswer>& answers) {
+void finish(Conversations& active, const std::function<void(std::size_t, WorkerAnswer)>& answered) {
   for (const auto& conversation : active) {
     conversation->progress();
-    if (conversation->is_over()) answers[conversation->which()] = conversation->result();
+    if (conversation->is_over()) answered(conversation->which(), conversation->result());
   }
   std::erase_if(active, [](const auto& conversation) { return conversation->is_over(); });
 }
 
 }  // namespace
 
-std::vector<WorkerAnswer> ask_workers(int nursery_socket, std::size_t count, const std::function<std::string(std::size_t)>& request,
-                                      int jobs) {
+void ask_workers(int nursery_socket, std::size_t count, const std::function<std::string(std::size_t)>& request,
+                 int jobs, const std::function<void(std::size_t, WorkerAnswer)>& answered) {
   require(jobs >= 1, "at least one worker at a time");
-  std::vector<WorkerAnswer> answers(count);
   Conversations active;
   for (std::size_t next = 0; next < count || !active.empty();) {
     while (next < count && active.size() < static_cast<std::size_t>(jobs)) {
@@ -172,8 +173,15 @@ std::vector<WorkerAnswer> ask_workers(int nursery_socket, std::size_t count, con
       ++next;
     }
     wait_for_any(active);
-    finish(active, answers);
+    finish(active, answered);
   }
+}
+
+std::vector<WorkerAnswer> ask_workers(int nursery_socket, std::size_t count,
+                                      const std::function<std::string(std::size_t)>& request, int jobs) {
+  std::vector<WorkerAnswer> answers(count);
+  ask_workers(nursery_socket, count, request, jobs,
+              [&](std::size_t i, WorkerAnswer answer) { answers[i] = std::move(answer); });
   return answers;
 }
 

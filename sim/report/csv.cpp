@@ -54,6 +54,17 @@ std::string row(const Columns& columns, Pick pick) {
 
 }  // namespace
 
+std::string to_csv(const std::vector<SavedRecord>& records) {
+  std::string text;
+  for (const SavedRecord& saved : records) {
+    Columns columns(saved.settings.begin(), saved.settings.end());
+    flatten(Json::parse(saved.record), "", columns);
+    if (text.empty()) text = row(columns, [](const auto& column) { return column.first; });
+    text += row(columns, [](const auto& column) { return column.second; });
+  }
+  return text;
+}
+
 std::string to_csv(const std::vector<CaseResult>& results, const ResultHead& head) {
   Columns names;
   flatten(to_record(CaseResult{}, head.timings), "", names);

@@ -98,7 +98,7 @@ std::vector<Variant> build_variants(const Document& document, const Schema& sche
   std::vector<Variant> variants;
   for (const auto& [name, changes] : changes_of(document.root)) {
     Diagnostics found;
-    const ConfigValue root = with_changes(document.root, changes, schema, found);
+    const ConfigValue root = with_changes(document.root, changes, schema, ChangeScope::variant, found);
     variants.push_back(build_variant(root, name, document.directory, found));
     mistakes.add(name, found);
   }
@@ -200,7 +200,27 @@ Scenario from_document(const Document& document, const std::string& file, Diagno
   return scenario;
 }
 
+/// The values as a map from path to value, as a variant would be written.
+ConfigValue as_changes(const std::vector<std::pair<std::string, std::string>>& settings, Diagnostics& diagnostics) {
+  ConfigValue changes;
+  changes.kind = ConfigValue::Kind::map;
+  for (const auto& [key, text] : settings) {
+    changes.items.push_back(read_yaml_text(text, fmt::format("--set {}", key), diagnostics));
+    changes.keys.emplace_back(key, changes.items.back().place);
+  }
+  return changes;
+}
+
 }  // namespace
+
+Scenario load_scenario_with(const std::string& file, const std::vector<std::pair<std::string, std::string>>& settings) {
+  Diagnostics diagnostics;
+  const std::filesystem::path directory = std::filesystem::path(file).parent_path();
+  Document document{read_yaml_file(file, diagnostics), directory.empty() ? "." : directory.string()};
+  const ConfigValue changes = as_changes(settings, diagnostics);
+  document.root = with_changes(document.root, changes, scenario_schema(), ChangeScope::document, diagnostics);
+  return from_document(document, file, std::move(diagnostics));
+}
 
 Scenario load_scenario(const std::string& file) {
   Diagnostics diagnostics;

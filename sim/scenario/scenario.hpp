@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/config/config_value.hpp"
@@ -66,6 +67,9 @@ struct Scenario {
 /// Reads and checks everything that can be checked before planning: sections, variants, catalogue names, strategy names
 /// and options. Throws UserError with every mistake.
 [[nodiscard]] Scenario load_scenario(const std::string& file);
+/// The same with other values at some keys, written as the keys of a variant are; any key may change.
+[[nodiscard]] Scenario load_scenario_with(const std::string& file,
+                                          const std::vector<std::pair<std::string, std::string>>& settings);
 /// The same from text; `name` stands for the file in messages, files are looked up in `directory`.
 [[nodiscard]] Scenario load_scenario_text(const std::string& text, const std::string& name,
                                           const std::string& directory);

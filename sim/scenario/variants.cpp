@@ -148,9 +148,9 @@ bool may_change(const std::string& section, const Change& change) {
 }
 
 void apply(ConfigValue& root, const std::string& path, const ConfigValue& value, const Schema& schema,
-           const Change& change) {
+           ChangeScope scope, const Change& change) {
   const std::vector<std::string> segments = segments_of(path);
-  if (!may_change(segments.front(), change)) return;
+  if (scope == ChangeScope::variant && !may_change(segments.front(), change)) return;
   Cursor cursor{&root, {&schema}, ""};
   for (const std::string& segment : segments)
     if (!descend(cursor, segment, change)) return;
@@ -168,11 +168,11 @@ std::string named(const std::vector<std::string>& variants) {
 
 }  // namespace
 
-ConfigValue with_changes(ConfigValue root, const ConfigValue& changes, const Schema& root_schema,
+ConfigValue with_changes(ConfigValue root, const ConfigValue& changes, const Schema& root_schema, ChangeScope scope,
                          Diagnostics& diagnostics) {
   for (std::size_t i = 0; i < changes.items.size(); ++i) {
     const auto& [path, place] = changes.keys[i];
-    apply(root, path, changes.items[i], root_schema, {place, diagnostics});
+    apply(root, path, changes.items[i], root_schema, scope, {place, diagnostics});
   }
   return root;
 }

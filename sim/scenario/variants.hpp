@@ -9,11 +9,14 @@
 
 namespace trainyard {
 
+/// Variants are kept as clusters and workloads; a whole document may change anywhere.
+enum class ChangeScope { variant, document };
+
 /// Puts every PATH: VALUE of `changes` in place. In a PATH (`cluster.nodes.v100.count`) keys are joined by dots and an
 /// element of a list is given by its `name` or its index. A key that does not exist yet is created where `root_schema`
-/// knows it. Paths that lead nowhere go to `diagnostics`.
+/// knows it. Paths that lead nowhere, or out of `scope`, go to `diagnostics`.
 [[nodiscard]] ConfigValue with_changes(ConfigValue root, const ConfigValue& changes, const Schema& root_schema,
-                                       Diagnostics& diagnostics);
+                                       ChangeScope scope, Diagnostics& diagnostics);
 
 /// Mistakes of several variants as one list: those of `base` are left out, one that all share is said once, others name
 /// their variants.

@@ -32,7 +32,8 @@ const std::map<std::string, Parts>& allowed_arrows() {
       {"strategies", {"sim/planning", "sim/model", "sim/cost", "sim/routing", "sim/config"}},
       {"sim/scenario", {"topologies", "workloads", "sim/planning", "sim/config"}},
       {"sim/report", {"sim/model"}},
-      {"sim/cli", {"sim/job", "sim/scenario", "sim/report", "strategies", "validation"}},
+      {"sim/sweep", {"sim/report"}},
+      {"sim/cli", {"sim/job", "sim/scenario", "sim/report", "sim/sweep", "strategies", "validation"}},
       {"validation", {"sim/job", "sim/scenario", "sim/report", "strategies"}}};
   return arrows;
 }
