@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "sim/planning/budget.hpp"
 #include "sim/planning/device_groups.hpp"
@@ -15,7 +16,7 @@
 #include "sim/planning/layer_balance.hpp"
 #include "sim/planning/link_times.hpp"
 #include "sim/planning/registry.hpp"
-#include "sim/planning/stage_plan.hpp"
+#include "sim/planning/stage_chain.hpp"
 
 namespace trainyard {
 namespace {
@@ -24,7 +25,7 @@ constexpr int kNodesPerProgram = 50;     ///< of the tree; counts as so many eva
 constexpr int kMostGroupsInProgram = 8, kMostStagesInProgram = 8, kMostGroupingRounds = 4;
 /// A grouping whose effective power alone takes so many times the best estimate is not laid out.
 constexpr double kHopeless = 1.5;
-constexpr std::int64_t kBudget = 2000;
+constexpr std::int64_t kBudget = 3000;
 constexpr int kSimulate = 8;
 
 /// Units that work equally fast.
@@ -46,10 +47,9 @@ struct Shape {
 
 /// Pipelines of one composition: their units, stage by stage, and what each stage takes.
 struct PipelineClass {
-  std::vector<std::vector<TensorUnit>> units;  ///< [pipeline][stage]
+  std::vector<StageUnits> stages;        ///< [stage][pipeline]
   std::vector<StageLoad> loads;
   BalancedCut cut;
-  [[nodiscard]] int stages() const { return int(loads.size()); }
 };
 
 int total(const Composition& composition) { return std::accumulate(composition.begin(), composition.end(), 0); }
@@ -58,7 +58,7 @@ class AutoHetSearch {
  public:
   AutoHetSearch(const PlanningContext& context, Budget budget, int simulate)
       : context_(context), router_(context.cluster), costs_(context.cluster, context.workload, router_),
-        finalists_(context, router_, simulate), budget_(budget) {}
+        tools_{context, router_, costs_}, finalists_(context, router_, simulate), budget_(budget) {}
 
   PlanOrInfeasible search() {
     const std::vector<NodeId> nodes = nodes_with_gpus(context_.cluster);
@@ -73,7 +73,7 @@ class AutoHetSearch {
 
  private:
   int layers() const { return int(costs_.module().layers.size()); }
-  int zero() const { return context_.workload.software.distributed_optimizer ? 1 : 0; }
+  int zero() const { return tools_.default_zero(); }
 
   LayerQuestion question(const TensorUnit& unit, const Shape& shape) const {
     return {unit.devices, double(shape.micro_batch), shape.recompute};
@@ -245,20 +245,10 @@ class AutoHetSearch {
       all.insert(order);
     } while (kinds.size() <= 4 && std::ranges::next_permutation(kinds).found);
     if (!mixed || total(composition) > kMostStagesInProgram) return all;
-    const auto known = mapped_.find(key_of(composition, shape));
-    if (known != mapped_.end()) {
-      if (!known->second.empty()) all.insert(known->second);
-    } else if (budget_.take(kNodesPerProgram)) {
-      const Order order = solve_mapping(composition, shape);
-      mapped_[key_of(composition, shape)] = order;
-      if (!order.empty()) all.insert(order);
-    }
+    const auto [known, is_new] = mapped_.try_emplace({composition, shape.tensor, shape.groups, shape.recompute});
+    if (is_new && budget_.take(kNodesPerProgram)) known->second = solve_mapping(composition, shape);
+    if (!known->second.empty()) all.insert(known->second);
     return all;
-  }
-
-  static std::vector<int> key_of(Composition composition, const Shape& shape) {
-    composition.insert(composition.end(), {shape.tensor, shape.groups, int(shape.recompute)});
-    return composition;
   }
 
   /// One mean layer's time and memory on each kind; z says which kind a stage has, l how many layers it takes:
@@ -276,7 +266,7 @@ class AutoHetSearch {
     for (int s = 0; s < stages; ++s) {
       LinearSum one, time{{slowest, -1}}, some;
       for (std::size_t k = 0; k < kinds_.size(); ++k) {
-        const double layer_time = total_time(loads[k]) / layers() / scale;
+        const double layer_time = stage_time(loads[k], 0, layers()).value / layers() / scale;
         is[s].push_back(program.add_binary());
         const VariableId count = program.add_integer(0, layers(), layer_time);
         one.push_back({is[s][k], 1});
@@ -301,49 +291,29 @@ class AutoHetSearch {
     return order;
   }
 
-  double total_time(const StageLoad& load) const { return stage_time(load, 0, layers()).value; }
-
   Bytes bytes_per_layer(const StageLoad& load, int in_flight) const {
     Bytes sum{};
     for (int l = 0; l < layers(); ++l) sum += load.states[l] + load.kept[l] * double(in_flight);
     return sum / double(layers());
   }
 
+  ChainShape chain_shape(const Shape& shape, int replicas) const {
+    return {replicas * shape.micro_batch, shape.micro_batches, shape.recompute, zero(), shape.groups};
+  }
+
   /// The next units of each kind, pipeline by pipeline, so that neighbouring stages stand in one node where they can.
   PipelineClass with_units(const Order& order, int count, std::vector<int> taken, const Shape& shape) {
     PipelineClass result;
-    for (int p = 0; p < count; ++p) {
-      std::vector<TensorUnit>& units = result.units.emplace_back();
-      for (const int kind : order) units.push_back(kinds_[kind].units[taken[kind]++]);
-    }
-    const int stages = int(order.size());
-    for (int s = 0; s < stages; ++s) {
-      StageLoad load = stage_load(costs_, question(result.units[0][s], shape), {shape.groups, zero()}, context_.workload);
-      load.in_flight = std::min(shape.micro_batches, stages - s);
-      if (s + 1 < stages) load.transfer = hop(result.units[0][s], result.units[0][s + 1], shape) * 2.0;
-      result.loads.push_back(std::move(load));
-    }
+    result.stages.resize(order.size());
+    for (int p = 0; p < count; ++p)
+      for (std::size_t s = 0; s < order.size(); ++s) result.stages[s].push_back(kinds_[order[s]].units[taken[order[s]]++]);
+    result.loads = chain_loads(tools_, result.stages, chain_shape(shape, count));
     return result;
-  }
-
-  Seconds hop(const TensorUnit& from, const TensorUnit& to, const Shape& shape) {
-    const Bytes whole = costs_.of(question(from, shape)).at(layers() / 2).output;
-    return transfer_time(router_, context_.cluster, from.devices[0], to.devices[0], whole / double(shape.tensor));
   }
 
   Plan plan_from(const std::vector<PipelineClass>& classes, const Shape& shape) const {
     std::vector<PipelineChoice> pipelines;
-    for (const PipelineClass& c : classes) {
-      PipelineChoice& pipeline = pipelines.emplace_back();
-      const int replicas = int(c.units.size());
-      pipeline.batch = double(replicas) * shape.micro_batch * shape.micro_batches;
-      pipeline.micro_batches = shape.micro_batches;
-      for (int s = 0; s < c.stages(); ++s) {
-        StageChoice stage{c.cut.bounds[s], c.cut.bounds[s + 1], {}, shape.tensor, {shape.recompute, 1}};
-        for (const auto& units : c.units) stage.devices.insert(stage.devices.end(), units[s].devices.begin(), units[s].devices.end());
-        pipeline.stages.push_back(std::move(stage));
-      }
-    }
+    for (const PipelineClass& c : classes) pipelines.push_back(chain_choice(c.stages, c.cut.bounds, chain_shape(shape, int(c.stages[0].size()))));
     return plan_of(pipelines, zero());
   }
 
@@ -368,7 +338,7 @@ class AutoHetSearch {
     }
     Seconds worst{};
     for (const PipelineClass& c : classes)
-      for (int s = 0; s < c.stages(); ++s) worst = std::max(worst, exposed_of(c, s, exchange));
+      for (int s = 0; s < int(c.stages.size()); ++s) worst = std::max(worst, exposed_of(c, s, exchange));
     return worst;
   }
 
@@ -385,7 +355,7 @@ class AutoHetSearch {
     std::vector<DeviceId> members;
     for (const PipelineClass& c : classes) {
       const auto stage = std::ranges::upper_bound(c.cut.bounds, layer) - c.cut.bounds.begin() - 1;
-      for (const auto& units : c.units) members.push_back(units[stage].devices[0]);
+      for (const TensorUnit& unit : c.stages[stage]) members.push_back(unit.devices[0]);
     }
     return members;
   }
@@ -393,11 +363,12 @@ class AutoHetSearch {
   const PlanningContext& context_;
   Router router_;
   LayerCosts costs_;
+  ChainTools tools_;
   Finalists finalists_;
   Budget budget_;
   std::vector<Kind> kinds_;              ///< for the tensor size at hand
   int units_ = 0;
-  std::map<std::vector<int>, Order> mapped_;
+  std::map<std::tuple<Composition, int, int, RecomputeKind>, Order> mapped_;
 };
 
 class AutoHet final : public Strategy {

@@ -41,6 +41,7 @@ struct CaseResult {
   std::vector<RejectedPlan> rejected;
   std::optional<Seconds> alone_step_time;  ///< with other jobs: of a step with nobody beside it; `step` is beside them
   std::vector<JobResult> jobs;           ///< the others
+  std::vector<std::string> remarks;      ///< of the planner
   std::optional<StepTrace> trace;
   Seconds planner_wall{}, simulation_wall{};
 };

@@ -41,6 +41,7 @@ struct Planned {
   std::optional<Seconds> estimated_step_time;   ///< by the strategy's own cost model
   std::vector<Rejected> rejected;
   bool truncated = false;                       ///< the budget ended before the search
+  std::vector<std::string> remarks = {};        ///< what else the search found out, one line each
 };
 
 struct Infeasible {

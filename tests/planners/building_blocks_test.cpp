@@ -1,11 +1,14 @@
 // What planners are made of: integer programs, balanced cuts, groups of devices, the last round of a search.
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "sim/planning/device_groups.hpp"
 #include "sim/planning/finalists.hpp"
 #include "sim/planning/integer_program.hpp"
 #include "sim/planning/layer_balance.hpp"
+#include "sim/planning/matching.hpp"
 #include "sim/planning/plan_text.hpp"
+#include "sim/planning/stage_chain.hpp"
 #include "tests/planners/mixed_fixture.hpp"
 
 using namespace trainyard;
@@ -80,8 +83,49 @@ TEST_CASE("of equally fast cuts the shorter is taken, and memory limits all") {
   CHECK(stage_time(load_of(even), 1, 4) == Seconds(3));
 }
 
+TEST_CASE("layers in proportion to speed, at least one a stage, as long as they fit") {
+  // Speeds 3 : 2 : 1 over twelve layers of equal length.
+  const auto layers = [](double time) { return load_of(std::vector<double>(12, time)); };
+  CHECK(proportional_cut({layers(2), layers(3), layers(6)})->bounds == std::vector{0, 6, 10, 12});
+  // 100 : 100 : 1 leaves the slow one nothing by rounding; it gets one layer, from the earlier of the two.
+  const auto least = proportional_cut({layers(1), layers(1), layers(100)});
+  REQUIRE(least);
+  CHECK(least->bounds.back() - least->bounds[2] == 1);
+  CHECK(least->slowest == Seconds(100));
+  StageLoad small = layers(1);
+  small.usable = Bytes(20);
+  CHECK_FALSE(proportional_cut({small, layers(1)}));
+  CHECK_FALSE(proportional_cut({load_of({1}), load_of({1})}));
+}
+
+TEST_CASE("a bottleneck matching spares the heaviest pairs, not the sum") {
+  // Sum would take 0-0, 1-1 (1 + 9); the bottleneck takes 0-1, 1-0 (6 + 6).
+  const Matching matching = bottleneck_matching({{1, 6}, {6, 9}});
+  CHECK(matching.longest == 6);
+  CHECK(matching.partners == std::vector{1, 0});
+  CHECK(bottleneck_matching({{5}}).longest == 5);
+}
+
+TEST_CASE("the shortest open path needs no way back") {
+  // Points on a line at 0, 10, 1, 11: neighbours 1 apart, 9 between the pairs; as a tour it would be 22.
+  const std::vector<double> at{0, 10, 1, 11};
+  const auto line = [](const std::vector<double>& places) {
+    std::vector<std::vector<double>> distance(places.size(), std::vector<double>(places.size()));
+    for (std::size_t a = 0; a < places.size(); ++a)
+      for (std::size_t b = 0; b < places.size(); ++b) distance[a][b] = std::abs(places[a] - places[b]);
+    return distance;
+  };
+  const OpenPath path = shortest_open_path(line(at));
+  CHECK(path.length == 11);
+  CHECK(path.order.size() == 4);
+  // Twelve points in a row are beyond the exact search; the walk from an end finds them.
+  std::vector<double> row(12);
+  for (int i = 0; i < 12; ++i) row[std::size_t(i * 5 % 12)] = i;
+  CHECK(shortest_open_path(line(row)).length == 11);
+}
+
 TEST_CASE("tensor units stay inside a node and a kind") {
-  const Scenario scenario = fixture::mixed("megatron", "gpt2");
+  const Scenario scenario = fixture::mixed("megatron", "gpt2", 4);
   const Cluster& cluster = scenario.variants[0].cluster;
   const std::vector<NodeId> nodes = nodes_with_gpus(cluster);
   const std::vector<TensorUnit> units = tensor_units(cluster, nodes, 2);
@@ -142,7 +186,7 @@ Plan data_parallel(const Scenario& scenario, double micro_batch) {
 }  // namespace
 
 TEST_CASE("of the finalists the fastest in simulation is taken, with its own estimate") {
-  const Scenario scenario = fixture::mixed("megatron", "gpt2");
+  const Scenario scenario = fixture::mixed("megatron", "gpt2", 4);
   Scripted simulator({0, 5, 4});
   const PlanningContext context{scenario.variants[0].cluster, scenario.variants[0].workload, simulator, 1};
   const Router router(context.cluster);

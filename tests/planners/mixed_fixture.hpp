@@ -16,12 +16,11 @@ inline Scenario scenario_of(const std::string& nodes, const std::string& fabric,
                             "test.yaml", ".");
 }
 
-/// One node of four A100 and two of four V100.
-inline Scenario mixed(const std::string& strategies, const std::string& model = "gpt2-xl") {
-  return scenario_of(
-      "{name: a, gpu: A100-SXM4-40GB, gpus_per_node: 4, count: 1, nics: 1, nic: 100 Gbps}, "
-      "{name: v, gpu: V100-SXM2-16GB, gpus_per_node: 4, count: 2, nics: 1, nic: 100 Gbps}",
-      "{kind: star}", strategies, model);
+/// One node of A100 and two of V100, so many GPUs each.
+inline Scenario mixed(const std::string& strategies, const std::string& model = "gpt2-xl", int gpus = 2) {
+  const std::string rest = std::to_string(gpus) + ", nics: 1, nic: 100 Gbps}";
+  return scenario_of("{name: a, gpu: A100-SXM4-40GB, count: 1, gpus_per_node: " + rest + ", {name: v, gpu: V100-SXM2-16GB, count: 2, gpus_per_node: " + rest,
+                     "{kind: star}", strategies, model);
 }
 
 inline CaseResult run_one(const Scenario& scenario) {
