@@ -75,13 +75,21 @@ class Refinement {
   /// Splits every class with touched members by their sums.
   void split() {
     moves_.clear();
-    std::ranges::sort(touched_, {}, [&](int v) { return std::tuple(class_of_[v], sums_[v], v); });
+    sort_touched();
     for (const int vertex : touched_) is_touched_[vertex] = false;
     for (std::size_t from = 0, to = 0; from < touched_.size(); from = to) {
       while (to < touched_.size() && class_of_[touched_[to]] == class_of_[touched_[from]]) ++to;
       split_class(std::span(touched_).subspan(from, to - from));
     }
     touched_.clear();
+  }
+
+  /// By class, sum and number; their keys side by side in memory.
+  void sort_touched() {
+    keys_.clear();
+    for (const int vertex : touched_) keys_.emplace_back(class_of_[vertex], sums_[vertex], vertex);
+    std::ranges::sort(keys_);
+    for (std::size_t i = 0; i < keys_.size(); ++i) touched_[i] = std::get<2>(keys_[i]);
   }
 
   /// `members` of one class, all that were touched, in order of their sums. Members that were not touched keep the class, as do those
@@ -136,6 +144,7 @@ class Refinement {
   std::vector<int> arcs_of_, touched_;
   std::vector<char> is_touched_;
   std::vector<Move> moves_;
+  std::vector<std::tuple<int, std::uint64_t, int>> keys_;
 };
 
 }  // namespace

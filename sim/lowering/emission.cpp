@@ -11,6 +11,10 @@ CollectiveCost Emission::next_exchange(const CommunicatorClass& group, const Col
   return jitter.applied(cost, int(group.first - traffic.all.data()), exchanges[group.first]++);
 }
 
+CollectiveCost Emission::next_work(const CommunicatorClass& group, const CollectiveCost& cost) {
+  return jitter.worked(cost, int(group.first - traffic.all.data()), exchanges[group.first]++);
+}
+
 void Emission::edge(TaskId from, TaskId to, int distance) { lowered.graph.edges.push_back({from, to, distance}); }
 
 std::vector<Slot> Emission::slots(const std::vector<int>& device_classes, DeviceStream stream, double share, int lane) const {

@@ -64,6 +64,8 @@ struct Emission {
   void edge(TaskId from, TaskId to, int distance = 0);
   /// The next exchange over a communicator, with its jitter.
   [[nodiscard]] CollectiveCost next_exchange(const CommunicatorClass& group, const CollectiveCost& cost);
+  /// The next piece of a host's work for a device, with its jitter.
+  [[nodiscard]] CollectiveCost next_work(const CommunicatorClass& group, const CollectiveCost& cost);
   [[nodiscard]] int cell_class(int cell) const { return symmetry.cells.class_of[cell]; }
   /// Slots on one stream of these device classes.
   [[nodiscard]] std::vector<Slot> slots(const std::vector<int>& device_classes, DeviceStream stream, double share, int lane = 0) const;

@@ -34,6 +34,8 @@ class CellWriter final : public OperationWriter {
     for (const std::string& note : work_.notes)
       if (std::ranges::find(emission_.lowered.extrapolated, note) == emission_.lowered.extrapolated.end())
         emission_.lowered.extrapolated.push_back(note);
+    for (const Bucket& bucket : emission_.buckets)
+      if (is_cut_finer(bucket)) cut_finer_.push_back(&bucket);
     measure_memory();
     plan_order();
   }
@@ -231,10 +233,9 @@ class CellWriter final : public OperationWriter {
 
   std::vector<TimedPiece> relayouts(const Segment& segment, DataType type) const {
     std::vector<TimedPiece> copies;
-    for (const Bucket& bucket : emission_.buckets) {
-      const auto first = std::find(role_.layers.begin() + std::ptrdiff_t(segment.from), role_.layers.begin() + std::ptrdiff_t(segment.to), bucket.layers.front());
-      if (first != role_.layers.begin() + std::ptrdiff_t(segment.to) && is_cut_finer(bucket)) copies.push_back(relayout(bucket, type));
-    }
+    const auto from = role_.layers.begin() + std::ptrdiff_t(segment.from), to = role_.layers.begin() + std::ptrdiff_t(segment.to);
+    for (const Bucket* bucket : cut_finer_)
+      if (std::find(from, to, bucket->layers.front()) != to) copies.push_back(relayout(*bucket, type));
     return copies;
   }
 
@@ -359,11 +360,10 @@ class CellWriter final : public OperationWriter {
     task.label = label(TaskKind::optimizer);
     if (updates) task.slots = emission_.slots(devices_, DeviceStream::compute, 1);
     Seconds copied{};
-    for (const Bucket& bucket : emission_.buckets) {
-      if (!is_cut_finer(bucket)) continue;
-      relayout_buffer_ = std::max(relayout_buffer_, element_size(gradient_type()) * parameters_of(bucket));
+    for (const Bucket* bucket : cut_finer_) {
+      relayout_buffer_ = std::max(relayout_buffer_, element_size(gradient_type()) * parameters_of(*bucket));
       if (role_.zero > 0) continue;
-      const Kernel copy = relayout(bucket, gradient_type()).kernel;
+      const Kernel copy = relayout(*bucket, gradient_type()).kernel;
       task.phases.push_back({Seconds(0), copy, {}});
       copied += copy.alone;
     }
@@ -382,6 +382,7 @@ class CellWriter final : public OperationWriter {
   bool beside_gradients_ = false;              ///< gradients or gathered weights may travel during this operation
   int gathers_until_ = -1, reduces_from_ = 0;  ///< turns during which they may
   Bytes buffers_{}, relayout_buffer_{};
+  std::vector<const Bucket*> cut_finer_;   ///< is_cut_finer
   const GroupClasses& groups_;
   CellTasks& tasks_;
   StageSegments segments_;

@@ -155,7 +155,8 @@ class DeviceOffload {
   TaskId add(const CommunicatorClass& group, DeviceStream stream, Bytes size, const char* what, LayerId layer) {
     CollectiveShape shape = group.first->shape(CollectiveKind::send);
     shape.ring_rate = group.lone_rate;
-    const CollectiveCost cost = collective_cost(shape, emission_.cluster.transports[index(group.first->transport)], size);
+    CollectiveCost cost = collective_cost(shape, emission_.cluster.transports[index(group.first->transport)], size);
+    cost = &group == &work_ ? emission_.next_work(group, cost) : emission_.next_exchange(group, cost);
     Task task;
     task.label.kind = TaskKind::offload;
     task.label.pipeline = role_.pipeline;

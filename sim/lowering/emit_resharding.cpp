@@ -12,7 +12,7 @@ TaskId add_exchange(Emission& emission, const CommunicatorClass& group, const Sc
   shape.ring_rate = group.lone_rate;
   const int role = emission.placement.role_of[from], other = emission.placement.role_of[group.first->cells.back()];
   const Bytes size = micro_batch_activations(emission.placement, role, other, emission.workload.precision) * group.first->share;
-  const CollectiveCost cost = collective_cost(shape, emission.cluster.transports[index(group.first->transport)], size);
+  const CollectiveCost cost = emission.next_exchange(group, collective_cost(shape, emission.cluster.transports[index(group.first->transport)], size));
   Task task;
   task.label.kind = TaskKind::tensor;
   task.label.pipeline = emission.placement.role(from).pipeline;
@@ -31,7 +31,8 @@ std::vector<std::pair<TaskId, std::vector<int>>> emit_resharding(Emission& emiss
   std::vector<std::pair<TaskId, std::vector<int>>> exchanges;
   if (op.kind == 'W') return exchanges;
   const CommunicatorKind kind = op.kind == 'F' ? CommunicatorKind::reshard_forward : CommunicatorKind::reshard_backward;
-  for (const CommunicatorClass& group : emission.resources.communicators) {
+  for (const int resharding : emission.resources.reshardings) {
+    const CommunicatorClass& group = emission.resources.communicators[resharding];
     if (group.first->kind != kind) continue;
     const int from_role = emission.placement.role_of[group.first->cells.front()];
     std::vector<int> senders, receivers;

@@ -11,7 +11,7 @@ namespace trainyard {
 namespace {
 
 /// What a draw is for, so that equal numbers of different things differ.
-enum class Drawn { cell_kernels, device_kernels, cell_collectives, exchange };
+enum class Drawn { cell_kernels, device_kernels, cell_collectives, exchange, host_work };
 
 std::uint64_t key_of(std::uint64_t seed, Drawn what, std::initializer_list<int> numbers) {
   std::uint64_t key = scramble(seed ^ scramble(static_cast<std::uint64_t>(what)));
@@ -74,8 +74,12 @@ std::vector<TimedPiece> JitterDraws::applied(std::vector<TimedPiece> pieces, int
 
 CollectiveCost JitterDraws::applied(const CollectiveCost& cost, int communicator, int ordinal) const {
   if (jitter_.communication <= 0) return cost;
-  const int who = jitter_.per_device ? communicator : groups_.communicators.class_of[communicator];
-  return scaled(cost, jitter_factor(jitter_.communication, key_of(jitter_.seed, Drawn::exchange, {who, ordinal})));
+  return scaled(cost, jitter_factor(jitter_.communication, key_of(jitter_.seed, Drawn::exchange, {who(communicator), ordinal})));
+}
+
+CollectiveCost JitterDraws::worked(const CollectiveCost& cost, int communicator, int ordinal) const {
+  if (jitter_.kernels <= 0) return cost;
+  return scaled(cost, jitter_factor(jitter_.kernels, key_of(jitter_.seed, Drawn::host_work, {who(communicator), ordinal})));
 }
 
 }  // namespace trainyard

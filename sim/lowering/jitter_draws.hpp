@@ -30,8 +30,11 @@ class JitterDraws {
   [[nodiscard]] std::vector<TimedPiece> applied(std::vector<TimedPiece> pieces, int cell, const OperationKey& operation) const;
   /// The exchange number `ordinal` of a communicator.
   [[nodiscard]] CollectiveCost applied(const CollectiveCost& cost, int communicator, int ordinal) const;
+  /// The same for work of a host, whose times spread as kernels' do.
+  [[nodiscard]] CollectiveCost worked(const CollectiveCost& cost, int communicator, int ordinal) const;
 
  private:
+  [[nodiscard]] int who(int communicator) const { return jitter_.per_device ? communicator : groups_.communicators.class_of[communicator]; }
   [[nodiscard]] double inside(int cell, const OperationKey& operation) const;
 
   Jitter jitter_;

@@ -178,6 +178,7 @@ class ResourceMaker {
       made.receive_lane = take_lane(made.receivers, forward ? DeviceStream::forward_receive : DeviceStream::backward_receive, group.to_chunk);
     }
     if (group.host) place_on_host(c, group, made);
+    if (group.kind == CommunicatorKind::reshard_forward || group.kind == CommunicatorKind::reshard_backward) resources_.reshardings.push_back(c);
     resources_.communicators.push_back(std::move(made));
   }
 

@@ -44,6 +44,7 @@ struct Resources {
   std::vector<bool> groups_are_private;  ///< [cell class]: nobody else's traffic meets its collectives, except its own gradients
   std::vector<bool> groups_meet_gradients;   ///< [cell class]: gradients travel over links of its groups
   std::vector<std::vector<int>> cell_devices;    ///< [cell class]: classes of its members, ascending, each once
+  std::vector<int> reshardings;          ///< communicator classes of changes of layout inside a stage
   int lanes = 1;                         ///< most in one direction of a device
   [[nodiscard]] StreamId stream(int device_class, DeviceStream which, int lane = 0) const {
     const int of_device = device_class * (kCommonStreams + kTransferStreams * lanes);

@@ -4,6 +4,8 @@
 #include <map>
 #include <numeric>
 #include <span>
+#include <unordered_set>
+#include <utility>
 
 #include "sim/cost/resharding.hpp"
 
@@ -32,10 +34,11 @@ void add_together(std::vector<Communicator> groups, TrafficMap& traffic) {
     groups.erase(groups.begin());
     std::map<LinkId, int> uses(all.links.begin(), all.links.end());
     const int ring_members = int(all.members.size());
-    const auto shares = [&](const Communicator& other) { return std::ranges::find_first_of(other.members, all.members) != other.members.end(); };
+    std::unordered_set<DeviceId> taken(all.members.begin(), all.members.end());
+    const auto shares = [&](const Communicator& other) { return std::ranges::any_of(other.members, [&](DeviceId d) { return taken.contains(d); }); };
     for (auto next = std::ranges::find_if(groups, shares); next != groups.end(); next = std::ranges::find_if(groups, shares)) {
       for (const DeviceId member : next->members)
-        if (std::ranges::find(all.members, member) == all.members.end()) all.members.push_back(member);
+        if (taken.insert(member).second) all.members.push_back(member);
       for (const int cell : next->cells)
         if (std::ranges::find(all.cells, cell) == all.cells.end()) all.cells.push_back(cell);
       for (const auto& [link, times] : next->links) uses[link] += times;
@@ -276,8 +279,9 @@ void add_insides(const Placement& placement, const Router& router, TrafficMap& t
 }  // namespace
 
 int LayerRun::slices(const Placement& placement) const {
-  int slices = 1;
-  for (const int cell : cells) slices = std::lcm(slices, placement.role(cell).cut.tensor);
+  int slices = 1, role = -1;
+  for (const int cell : cells)
+    if (std::exchange(role, placement.role_of[cell]) != placement.role_of[cell]) slices = std::lcm(slices, placement.role(cell).cut.tensor);
   return slices;
 }
 
@@ -287,7 +291,7 @@ int LayerRun::shards(const Placement& placement) const {
   return shards;
 }
 
-bool LayerRun::held_by(int cell) const { return std::ranges::find(cells, cell) != cells.end(); }
+bool LayerRun::held_by(int cell) const { return std::ranges::binary_search(cells, cell); }
 
 int LayerRun::holders(const Placement& placement) const {
   int holders = 0;

@@ -20,7 +20,7 @@ enum class CommunicatorKind {
 /// Layers whose gradients the same cells hold: they are synchronised together, in buckets.
 struct LayerRun {
   std::vector<LayerId> layers;           ///< neighbours in the model, in its order
-  std::vector<int> cells;                ///< holders
+  std::vector<int> cells;                ///< holders, ascending
   /// Parts of the common refinement of the holders' tensor axes: the least common multiple of their sizes.
   [[nodiscard]] int slices(const Placement& placement) const;
   [[nodiscard]] int shards(const Placement& placement) const;   ///< the same of their shards (zero 3)

@@ -90,6 +90,37 @@ TEST_CASE("two replicas that share an up-link halve each other's rate") {
   CHECK(near(run_plan(plan, workload, cluster).report.time.pipeline, 4_ms));
 }
 
+namespace {
+
+/// Two InfiniBand islands of four nodes, 25 GB/s a NIC, joined by 10 Gbps; two stages of four replicas, 100 MB of gradients each.
+struct Islands {
+  Cluster cluster = make_cluster({.nodes = 8, .nic = BytesPerSecond(25e9), .nodes_per_leaf = 4, .oversubscription = 80});
+  Workload workload = make_workload({.layers = 2, .batch = 4, .parameters = 25e6, .output = 1_MB});
+  Plan plan = make_plan({.stages = 2, .data = 4, .micro_batches = 1}, cluster, workload);
+  void place(int stage, const std::vector<int>& nodes) {
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      plan.phases[0].parts[0].stages[std::size_t(stage)].devices[i] = cluster.nodes[std::size_t(nodes[i])].devices[0];
+  }
+  StepReport report() const { return run_plan(plan, workload, cluster).report; }
+};
+
+}  // namespace
+
+TEST_CASE("two islands joined by 10 Gbps: a stage an island, only activations cross") {
+  // Four messages of 1 MB share 1.25 GB/s: 3.2 ms. F 1, message, F 1, B 2, message, B 2, then a ring of four at 25 GB/s: 6 ms; the
+  // other stage's ring is over by then.
+  CHECK(near(Islands().report().step_time, 1_ms + 3.2_ms + 1_ms + 2_ms + 3.2_ms + 2_ms + 6_ms));
+}
+
+TEST_CASE("two islands joined by 10 Gbps, in the naive order: gradients of both stages cross") {
+  // Messages stay inside an island: 0.04 ms. The second stage's ring is ready after F, message, F and B; from then on the 10 Gbps are
+  // busy until both rings have moved their 150 MB: 240 ms.
+  Islands naive;
+  naive.place(0, {0, 1, 4, 5});
+  naive.place(1, {2, 3, 6, 7});
+  CHECK(near(naive.report().step_time, 1_ms + 0.04_ms + 1_ms + 2_ms + 240_ms));
+}
+
 TEST_CASE("tensor-parallel all-reduces are part of a merged stage and separate in full detail, with equal times") {
   const bool full = GENERATE(false, true);
   const Cluster cluster = make_cluster({.nodes = 2, .gpus = 2});

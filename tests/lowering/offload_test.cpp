@@ -1,6 +1,8 @@
 // States whose home is the host: copies hidden or exposed as bytes over bandwidth against the kernels say, hosts' updates, peaks.
 #include <catch2/catch.hpp>
 
+#include <cmath>
+
 #include "tests/lowering/run_plan.hpp"
 #include "tests/lowering/toy.hpp"
 
@@ -22,6 +24,8 @@ struct OffloadCase {
   Update update = Update::end;
   int shards = 1;
   Bytes host_memory{1e12};
+  Jitter jitter{};
+  bool symmetry = true;
 };
 
 /// One sample a device: a layer takes 1 ms forward and 2 ms backward; PCIe moves 10 GB/s, DRAM 100 GB/s; all 16-bit.
@@ -39,7 +43,7 @@ StepReport run(const OffloadCase& c) {
     settings.zero = 3;
   }
   REQUIRE(plan.check(cluster, workload).empty());
-  return run_plan(plan, workload, cluster, {}, 4).report;
+  return run_plan(plan, workload, cluster, {.symmetry = c.symmetry, .jitter = c.jitter}, 4).report;
 }
 
 std::map<State, Home> weights_in(int buffers) { return {{State::weights, slots(buffers)}, {State::optimizer, kHost}}; }
@@ -125,4 +129,27 @@ TEST_CASE("shards are fetched in parts and gathered") {
   // Half a layer from the host in 0.5 ms, gathered in 0.05 ms: fetch 0, gather 0, F0, F1, B1, B0, scatter, half a gradient.
   const StepReport report = run({.home = weights_in(2), .parameters = 5e6, .gpus = 2, .shards = 2});
   CHECK(near(report.step_time, 7.1_ms));
+}
+
+TEST_CASE("jitter reaches copies to and from the host, and the host's own work") {
+  OffloadCase c{.home = kAll, .parameters = 15e6, .gpus = 2, .gpus_per_switch = 2, .cores = 4, .optimizer = "adam"};
+  const Seconds plain = run(c).step_time;
+  c.jitter = {.kernels = 0, .communication = 0.2, .seed = 3};
+  const Seconds copies = run(c).step_time;
+  c.jitter = {.kernels = 0.2, .communication = 0, .seed = 3};
+  const Seconds work = run(c).step_time;
+  CHECK_FALSE(near(copies, plain));
+  CHECK_FALSE(near(work, plain));
+  CHECK(near(run(c).step_time, work));
+  c.symmetry = false;
+  CHECK(near(run(c).step_time, work));
+}
+
+TEST_CASE("a copy's jitter is a factor on its time") {
+  // 15 ms: gradients and weights of 30 MB set the pace (slow fetches above); spread so little that the order stays.
+  OffloadCase c{.home = weights_in(2), .parameters = 15e6};
+  c.jitter = {.kernels = 0, .communication = 0.01, .seed = 5};
+  const Seconds drawn = run(c).step_time;
+  CHECK_FALSE(near(drawn, 15_ms));
+  CHECK(std::abs(drawn / 15_ms - 1) < 0.03);
 }

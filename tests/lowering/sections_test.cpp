@@ -29,7 +29,7 @@ struct TwoLayers {
     return rules[layer + 1].settings;
   }
 
-  StepReport report() const { return run_plan(plan, workload, cluster).report; }
+  StepReport report(const LoweringOptions& options = {}) const { return run_plan(plan, workload, cluster, options).report; }
 };
 
 const WorkloadShape kActivations{.layers = 2, .batch = 4, .output = 10_MB};
@@ -89,4 +89,13 @@ TEST_CASE("sections share the slots for gathered layers") {
   // Two layers of 60 MB and one layer's gradients of 120 MB at most.
   CHECK(memory.at_peak[std::size_t(MemoryClass::buffers)] <= 240_MB);
   CHECK(memory.at_peak[std::size_t(MemoryClass::weights)] == 240_MB / 4.0 + 240_MB / 2.0);
+}
+
+TEST_CASE("jitter reaches the exchanges between layouts, reduced or device by device") {
+  const TwoLayers layers(kActivations, cut(2, 2), cut(4, 1));
+  const Jitter jitter{.kernels = 0, .communication = 0.2, .seed = 3};
+  const StepReport drawn = layers.report({.jitter = jitter}), full = layers.report({.symmetry = false, .jitter = jitter});
+  CHECK_FALSE(near(drawn.time.tensor, 0.1_ms));
+  CHECK(near(drawn.step_time, 9_ms + drawn.time.tensor));
+  CHECK(near(full.step_time, drawn.step_time));
 }
