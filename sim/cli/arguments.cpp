@@ -138,6 +138,7 @@ void add_validate_options(CLI::App& verb, Arguments& arguments, RawOptions& raw)
   verb.add_option("--worst", arguments.worst, "also list the N largest errors of the step time")
       ->check(CLI::Range(0, 1000000))
       ->type_name("N");
+  verb.add_flag("--claims", arguments.claims, "papers' claims beside the same ratio simulated (of the folder --data, where given)");
   verb.add_option("--check", arguments.budget, "limits on the errors (YAML): status 1 past them")->type_name("FILE");
   add_format(verb, raw);
   CLI::Option* convert =

@@ -29,6 +29,7 @@ struct Arguments {
   int gpus = 0;                                                          ///< `collective`
   std::string data, budget, gpu, source, convert, into;  ///< `validate`; `into` of `check --update` too
   int worst = 0;
+  bool claims = false;                 ///< `validate`: papers' claims instead of measurements
   std::vector<std::string> baselines;  ///< `check`: baselines, with `update` scenarios
   bool update = false;
   double tolerance = 0.005;

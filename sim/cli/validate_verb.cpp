@@ -10,6 +10,7 @@
 #include "sim/cli/progress.hpp"
 #include "sim/units/error.hpp"
 #include "validation/budget.hpp"
+#include "validation/claim.hpp"
 #include "validation/comparison.hpp"
 #include "validation/comparison_text.hpp"
 #include "validation/data_set.hpp"
@@ -53,9 +54,27 @@ std::string text_of(const Arguments& arguments, const std::vector<ComparedRow>& 
   return "";
 }
 
+int validate_claims(const Arguments& arguments, const WorkerNursery& nursery) {
+  const std::vector<Claim> claims = read_claims(arguments.data.empty() ? default_claims() : arguments.data);
+  const std::vector<ClaimOutcome> outcomes = simulate_claims(claims, arguments.jobs, nursery);
+  switch (arguments.format) {
+    case Format::table:
+      deliver(arguments, claims_table(claims, outcomes));
+      break;
+    case Format::json:
+      deliver(arguments, claims_json(claims, outcomes));
+      break;
+    case Format::csv:
+      deliver(arguments, claims_csv(claims, outcomes));
+      break;
+  }
+  return exit_status::kDone;
+}
+
 }  // namespace
 
 int validate(const Arguments& arguments, const WorkerNursery& nursery) {
+  if (arguments.claims) return validate_claims(arguments, nursery);
   if (!arguments.convert.empty()) return convert(arguments);
   std::vector<Measurement> measurements = wanted_measurements(arguments);
   const Progress progress(!arguments.quiet);

@@ -1,0 +1,122 @@
+#include "validation/claim.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "sim/config/config_value.hpp"
+#include "sim/config/schema.hpp"
+#include "sim/config/view.hpp"
+#include "sim/job/case.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "sim/units/error.hpp"
+#include "validation/scenario_cases.hpp"
+
+namespace trainyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kHoldsWithin = 1.25, kFaster = 1.02;
+
+Schema claim_schema() {
+  using namespace schema;
+  return object({required("system", text("name of the system")), required("claim", text("what the paper says, in one line")),
+                 required("paper", text("citation")), required("trust", text("where the number was read")),
+                 required("ratio", number(above(0, 1e6), "published rate of the faster over that of the slower")),
+                 optional("up_to", boolean("the largest of several cases"), "false"),
+                 required("setup", choice({"known", "stand_in"}, "whether the scenario is the paper's or only stands for it")),
+                 required("scenario", text("FILE, from the folder of this one")),
+                 required("faster", text("an entry of `strategies:`")), required("slower", text("another")),
+                 required("open", list(text("one point"), between(0, 100), "what the set-up leaves open"))},
+                "a paper's claim");
+}
+
+/// Rate of a case, or the reason why there is none.
+struct Rate {
+  double value = 0;
+  std::string why_not;
+};
+
+Rate rate_of(const CaseResult& result) {
+  if (result.status != CaseStatus::ok) return {0, fmt::format("{}: {}", result.strategy, result.reason)};
+  return {result.step.samples / result.step.step_time.value, ""};
+}
+
+ClaimOutcome outcome_of(const Claim& claim, const CaseResult& faster, const CaseResult& slower) {
+  ClaimOutcome outcome;
+  const Rate first = rate_of(faster), second = rate_of(slower);
+  outcome.why_not = first.why_not.empty() ? second.why_not : first.why_not;
+  if (!outcome.why_not.empty()) return outcome;
+  outcome.ratio = first.value / second.value;
+  outcome.verdict = verdict_on(claim, *outcome.ratio);
+  return outcome;
+}
+
+}  // namespace
+
+const char* name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::holds:
+      return "holds";
+    case Verdict::same_direction:
+      return "same direction";
+    case Verdict::contradicted:
+      return "contradicted";
+    case Verdict::not_simulated:
+      return "not simulated";
+  }
+  return "";
+}
+
+Verdict verdict_on(const Claim& claim, double simulated) {
+  if (simulated <= kFaster) return Verdict::contradicted;
+  if (!claim.known_setup || simulated > claim.ratio * kHoldsWithin) return Verdict::same_direction;
+  return claim.up_to || simulated >= claim.ratio / kHoldsWithin ? Verdict::holds : Verdict::same_direction;
+}
+
+Claim read_claim(const std::string& file) {
+  Diagnostics diagnostics;
+  const ConfigValue document = read_yaml_file(file, diagnostics);
+  if (diagnostics.empty()) (void)check(document, claim_schema(), diagnostics);
+  diagnostics.throw_if_any();
+  const View view(document);
+  Claim claim{file, view["system"].text(), view["claim"].text(), view["paper"].text(), view["trust"].text(), view["ratio"].number(),
+              view["up_to"].boolean_or(false), view["setup"].text() == "known", "", view["faster"].text(), view["slower"].text(), {}};
+  claim.scenario = (fs::path(file).parent_path() / view["scenario"].text()).lexically_normal().string();
+  for (std::size_t i = 0; i < view["open"].size(); ++i) claim.open.push_back(view["open"].at(i).text());
+  return claim;
+}
+
+std::vector<Claim> read_claims(const std::string& folder) {
+  if (!fs::is_directory(folder)) throw UserError(fmt::format("no folder {:?}", folder));
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
+  std::ranges::sort(files);
+  std::vector<Claim> claims;
+  for (const std::string& file : files) claims.push_back(read_claim(file));
+  if (claims.empty()) throw UserError(fmt::format("no claims in {:?}", folder));
+  return claims;
+}
+
+std::string default_claims() { return TRAINYARD_SOURCE_FOLDER "/validation/claims"; }
+
+std::vector<ClaimOutcome> simulate_claims(const std::vector<Claim>& claims, int jobs, const WorkerNursery& nursery) {
+  std::vector<Scenario> scenarios;
+  scenarios.reserve(claims.size());
+  std::vector<Case> cases;
+  for (const Claim& claim : claims) {
+    const Scenario& scenario =
+        scenarios.emplace_back(load_scenario_with(claim.scenario, {{"strategies", fmt::format("[{}, {}]", claim.faster, claim.slower)}}));
+    for (const StrategyChoice& choice : scenario.strategies) cases.push_back(case_of(scenario, scenario.variants[0], choice));
+  }
+  const std::vector<CaseResult> results = run_cases(cases, CaseOptions{}, jobs, nursery, {});
+  std::vector<ClaimOutcome> outcomes;
+  for (std::size_t i = 0; i < claims.size(); ++i) outcomes.push_back(outcome_of(claims[i], results[2 * i], results[2 * i + 1]));
+  return outcomes;
+}
+
+}  // namespace trainyard

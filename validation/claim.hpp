@@ -1,0 +1,49 @@
+// What papers claim for their systems, beside the same ratio simulated.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/engine/workers.hpp"
+
+namespace trainyard {
+
+/// One system against another in one scenario, by tokens or samples a second.
+struct Claim {
+  std::string file, system, claim, paper;
+  std::string trust;                     ///< where the number was read: abstract, code, ..
+  double ratio = 0;                      ///< published: the faster over the slower
+  bool up_to = false;                    ///< the largest of several cases
+  bool known_setup = false;              ///< else the scenario only stands for the paper's, and only the order is compared
+  std::string scenario;                  ///< file
+  std::string faster, slower;            ///< entries of `strategies:`
+  std::vector<std::string> open;         ///< what the paper's set-up leaves open, or is otherwise here
+};
+
+/// A ratio holds within a factor of 1.25 of the published one; one that was reached "up to" holds also below it, as long as the first
+/// is faster by 2 %. Where the set-up is not known only the direction is judged.
+enum class Verdict { holds, same_direction, contradicted, not_simulated };
+[[nodiscard]] const char* name(Verdict verdict);
+
+struct ClaimOutcome {
+  std::optional<double> ratio;           ///< simulated
+  std::string why_not;                   ///< without a ratio
+  Verdict verdict = Verdict::not_simulated;
+};
+
+[[nodiscard]] Verdict verdict_on(const Claim& claim, double simulated);
+
+/// Claims of one file, or of a folder's *.yaml in order of their names. UserError with every mistake.
+[[nodiscard]] Claim read_claim(const std::string& file);
+[[nodiscard]] std::vector<Claim> read_claims(const std::string& folder);
+[[nodiscard]] std::string default_claims();
+
+/// In the order of `claims`. A side without a Plan makes its claim `not_simulated`, with the reason.
+[[nodiscard]] std::vector<ClaimOutcome> simulate_claims(const std::vector<Claim>& claims, int jobs, const WorkerNursery& nursery);
+
+[[nodiscard]] std::string claims_table(const std::vector<Claim>& claims, const std::vector<ClaimOutcome>& outcomes);
+[[nodiscard]] std::string claims_json(const std::vector<Claim>& claims, const std::vector<ClaimOutcome>& outcomes);
+[[nodiscard]] std::string claims_csv(const std::vector<Claim>& claims, const std::vector<ClaimOutcome>& outcomes);
+
+}  // namespace trainyard
