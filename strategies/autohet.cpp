@@ -22,11 +22,10 @@ namespace trainyard {
 namespace {
 
 constexpr int kNodesPerProgram = 50;     ///< of the tree; counts as so many evaluations of the budget
-constexpr int kMostGroupsInProgram = 8, kMostStagesInProgram = 8, kMostGroupingRounds = 4;
+constexpr int kMostGroupsInProgram = 8, kMostStagesInProgram = 8, kMostGroupingRounds = 4, kSimulate = 8, kMostMicroBatch = 256;
 /// A grouping whose effective power alone takes so many times the best estimate is not laid out.
 constexpr double kHopeless = 1.5;
 constexpr std::int64_t kBudget = 3000;
-constexpr int kSimulate = 8;
 
 /// Units that work equally fast.
 struct Kind {
@@ -98,9 +97,12 @@ class AutoHetSearch {
     if (pipelines.empty()) return;
     const auto best = finalists_.best_estimate();
     if (best && Seconds(samples / weakest(pipelines, samples)) > *best * kHopeless) return;
-    for (int micro_batch = 1; micro_batch <= std::min(samples, 8); micro_batch *= 2)
+    bool fits = true;
+    for (int micro_batch = 1; fits && micro_batch <= std::min(samples, kMostMicroBatch) && samples % micro_batch == 0; micro_batch *= 2) {
+      fits = false;
       for (const RecomputeKind recompute : {RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full})
-        if (samples % micro_batch == 0) lay_out(pipelines, {tensor, groups, micro_batch, samples / micro_batch, recompute});
+        fits = lay_out(pipelines, {tensor, groups, micro_batch, samples / micro_batch, recompute}) || fits;
+    }
   }
 
   // Stage 1: device grouping.
@@ -156,17 +158,15 @@ class AutoHetSearch {
     std::vector<Composition> best = share_greedily(groups);
     const Bytes needed = needed_memory(groups);
     const auto holds = [&](const Composition& pipeline) { return holds_model(pipeline, needed); };
-    const bool works = std::ranges::all_of(best, holds);
     const bool one_way = kinds_.size() == 1 || groups > kMostGroupsInProgram;
-    double level = works ? weakest(best, micro_batches) : 0;
+    double level = std::ranges::all_of(best, holds) ? weakest(best, micro_batches) : 0;
     for (int round = 0; round < kMostGroupingRounds && !one_way && budget_.take(kNodesPerProgram); ++round) {
       const auto shared = solve_sharing(groups, micro_batches, level, needed);
       if (!shared || weakest(*shared, micro_batches) <= level * (1 + 1e-9)) break;
       best = *shared;
       level = weakest(best, micro_batches);
     }
-    if (!std::ranges::all_of(best, holds)) return {};
-    return best;
+    return std::ranges::all_of(best, holds) ? best : std::vector<Composition>{};
   }
 
   std::optional<std::vector<Composition>> solve_sharing(int groups, int micro_batches, double level, Bytes needed) const {
@@ -205,18 +205,20 @@ class AutoHetSearch {
 
   // Stage 2: units to stages, layers to stages.
 
-  void lay_out(const std::vector<Composition>& pipelines, const Shape& shape) {
+  /// Whether it fits.
+  bool lay_out(const std::vector<Composition>& pipelines, const Shape& shape) {
     std::map<Composition, int> counts;
     for (const Composition& pipeline : pipelines) ++counts[pipeline];
     std::vector<int> taken(kinds_.size(), 0);
     std::vector<PipelineClass> classes;
     for (const auto& [composition, count] : counts) {
       auto chosen = best_class(composition, count, taken, shape);
-      if (!chosen) return;
+      if (!chosen) return false;
       classes.push_back(std::move(*chosen));
       for (std::size_t k = 0; k < kinds_.size(); ++k) taken[k] += composition[k] * count;
     }
     finalists_.add(plan_from(classes, shape), iteration_time(classes, shape));
+    return true;
   }
 
   std::optional<PipelineClass> best_class(const Composition& composition, int count, const std::vector<int>& taken, const Shape& shape) {

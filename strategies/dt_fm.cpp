@@ -297,7 +297,7 @@ class DtFm final : public Strategy {
   static std::vector<Way> ways(int samples) {
     std::vector<Way> all;
     for (const char* schedule : {"gpipe", "1f1b"})
-      for (int micro_batch = 1; micro_batch <= std::min(samples, 8); micro_batch *= 2)
+      for (int micro_batch = 1; micro_batch <= std::min(samples, 256); micro_batch *= 2)
         for (const RecomputeKind recompute : {RecomputeKind::none, RecomputeKind::full})
           if (samples % micro_batch == 0) all.push_back({schedule, micro_batch, recompute});
     return all;

@@ -60,7 +60,7 @@ class HaptSearch {
       }
       for (const StageUnits& stage : stages) divides = divides && widest % int(stage.size()) == 0;
       if (!divides || int(stages.size()) > tools_.layers()) continue;
-      for (int samples = widest; samples <= batch && samples <= 8 * widest; samples *= 2)
+      for (int samples = widest; samples <= batch && samples <= 256 * widest; samples *= 2)
         if (batch % samples == 0 && batch / samples <= kMostMicroBatches && !consider(stages, samples)) break;
     }
     return finalists_.choose("no cut into homogeneous stages holds the model and divides the batch", budget_.ran_out());

@@ -18,7 +18,7 @@ namespace trainyard {
 namespace {
 
 constexpr std::int64_t kBudget = 3000;
-constexpr int kSimulate = 6, kMostMicroBatch = 8;
+constexpr int kSimulate = 6, kMostMicroBatch = 256;
 constexpr std::size_t kMostOrderedKinds = 4;   ///< beyond, kinds stay in the cluster's order
 
 using Domains = std::vector<std::vector<NodeId>>;
@@ -77,17 +77,21 @@ class HethubSearch {
   template <class Visit>
   void walk_shapes(const std::vector<StageUnits>& stages, int data, Visit visit) {
     const int samples = int(context_.workload.global_batch) / data;
-    for (int micro_batch = 1; micro_batch <= std::min(samples, kMostMicroBatch); micro_batch *= 2)
+    bool fits = true;
+    for (int micro_batch = 1; fits && micro_batch <= std::min(samples, kMostMicroBatch) && samples % micro_batch == 0; micro_batch *= 2) {
+      fits = false;
       for (const RecomputeKind recompute : {RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full}) {
-        if (samples % micro_batch != 0 || !budget_.take()) continue;
+        if (!budget_.take()) return;
         Leaf leaf{stages, {data * micro_batch, samples / micro_batch, recompute, tools_.default_zero()}, {}, {}};
         const std::vector<StageLoad> loads = chain_loads(tools_, stages, leaf.shape);
         const auto cut = balance_layers(loads);
         if (!cut) continue;
+        fits = true;
         leaf.cut = *cut;
         leaf.time = cut->step(leaf.shape.micro_batches) + exposed_exchange(tools_, stages, loads, cut->bounds, leaf.shape);
         visit(leaf);
       }
+    }
   }
 
   /// Each kind alone by the same predictor; a kind that cannot hold the model leaves the bound unknown.

@@ -13,7 +13,7 @@
 namespace trainyard {
 namespace {
 
-constexpr int kSimulate = 8, kMostMicroBatch = 8;
+constexpr int kSimulate = 8, kMostMicroBatch = 256;
 constexpr std::size_t kMostOrderedClusters = 3;   ///< beyond, clusters stay in order
 
 class HolmesSearch {
@@ -52,17 +52,20 @@ class HolmesSearch {
 
   void consider_stages(const std::vector<StageUnits>& stages, int data) {
     const int samples = int(context_.workload.global_batch) / data;
-    for (int micro_batch = 1; micro_batch <= std::min(samples, kMostMicroBatch); micro_batch *= 2)
+    bool fits = true;
+    for (int micro_batch = 1; fits && micro_batch <= std::min(samples, kMostMicroBatch) && samples % micro_batch == 0; micro_batch *= 2) {
+      fits = false;
       for (const RecomputeKind recompute : {RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full}) {
-        if (samples % micro_batch != 0) continue;
         const ChainShape shape{data * micro_batch, samples / micro_batch, recompute, 1};
         const std::vector<StageLoad> loads = chain_loads(tools_, stages, shape);
         const auto cut = proportional_cut(loads);
         if (!cut) continue;
+        fits = true;
         finalists_.add(plan_of({chain_choice(stages, cut->bounds, shape)}, shape.zero),
                        cut->step(shape.micro_batches) + exposed_exchange(tools_, stages, loads, cut->bounds, shape));
         break;  // recompute only where it must
       }
+    }
   }
 
   const PlanningContext& context_;

@@ -20,7 +20,7 @@
 namespace trainyard {
 namespace {
 
-constexpr int kSimulate = 24, kRound = 4, kMostMicroBatch = 4, kSteps = 1000;
+constexpr int kSimulate = 24, kRound = 4, kMostMicroBatch = 256, kSteps = 1000;
 constexpr std::size_t kRejectedKept = 50;
 
 struct Candidate {
@@ -55,10 +55,12 @@ class Search {
     const std::vector<StageUnits> stages = stages_over({units}, data);
     const int batch = int(context_.workload.global_batch);
     if (batch % data != 0 || stages.empty() || int(stages.size()) > tools_.layers()) return;
-    for (int micro_batch = 1; micro_batch <= kMostMicroBatch; micro_batch *= 2)
-      if (batch / data % micro_batch == 0)
-        for (const RecomputeKind recompute : {RecomputeKind::none, RecomputeKind::full})
-          if (add_chains({stages}, {{data * micro_batch, batch / data / micro_batch, recompute, tools_.default_zero()}})) break;
+    bool fits = true;
+    for (int micro_batch = 1; fits && micro_batch <= kMostMicroBatch && batch / data % micro_batch == 0; micro_batch *= 2) {
+      fits = false;
+      for (const RecomputeKind recompute : {RecomputeKind::none, RecomputeKind::full})
+        if (!fits) fits = add_chains({stages}, {{data * micro_batch, batch / data / micro_batch, recompute, tools_.default_zero()}});
+    }
   }
 
   /// A pipeline for each kind of node; samples by the speed of its devices, in whole micro-batches.

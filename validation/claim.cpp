@@ -73,8 +73,8 @@ const char* name(Verdict verdict) {
 
 Verdict verdict_on(const Claim& claim, double simulated) {
   if (simulated <= kFaster) return Verdict::contradicted;
-  if (!claim.known_setup || simulated > claim.ratio * kHoldsWithin) return Verdict::same_direction;
-  return claim.up_to || simulated >= claim.ratio / kHoldsWithin ? Verdict::holds : Verdict::same_direction;
+  const bool near = simulated <= claim.ratio * kHoldsWithin && simulated >= claim.ratio / kHoldsWithin;
+  return claim.known_setup && near ? Verdict::holds : Verdict::same_direction;
 }
 
 Claim read_claim(const std::string& file) {

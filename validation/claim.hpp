@@ -21,8 +21,8 @@ struct Claim {
   std::vector<std::string> open;         ///< what the paper's set-up leaves open, or is otherwise here
 };
 
-/// A ratio holds within a factor of 1.25 of the published one; one that was reached "up to" holds also below it, as long as the first
-/// is faster by 2 %. Where the set-up is not known only the direction is judged.
+/// A ratio holds within a factor of 1.25 of the published one, even one that was reached "up to"; the direction is the same where the first
+/// is faster by more than 2 %. Where the set-up is not known only the direction is judged.
 enum class Verdict { holds, same_direction, contradicted, not_simulated };
 [[nodiscard]] const char* name(Verdict verdict);
 
