@@ -8,17 +8,12 @@ namespace trainyard {
 
 namespace {
 
-/// Beyond so many NICs at one vertex, only those of the two ends are looked at.
+/// Beyond so many NICs at one vertex, they do not count as work of the side that comes by.
 constexpr std::size_t kManyNics = 24;
-
-template <class Graph>
-std::size_t degree(bool forward, std::size_t vertex, const Graph& graph) {
-  return forward ? out_degree(vertex, graph) : in_degree(vertex, graph);
-}
 
 }  // namespace
 
-PathSearch::Graph PathSearch::graph_of(bool with_nics) const {
+PathSearch::Graph PathSearch::graph_of(bool forward, bool with_nics) const {
   std::vector<std::pair<std::size_t, std::size_t>> ends;
   std::vector<LinkIndex> indices;
   ends.reserve(cluster_.links.size());
@@ -26,8 +21,8 @@ PathSearch::Graph PathSearch::graph_of(bool with_nics) const {
   for (std::size_t i = 0; i < cluster_.links.size(); ++i) {
     const std::size_t from = index(cluster_.links[i].from), to = index(cluster_.links[i].to);
     if (!with_nics && (nic_node_[from] >= 0 || nic_node_[to] >= 0)) continue;
-    ends.emplace_back(from, to);
-    indices.push_back({static_cast<std::int32_t>(i)});
+    ends.push_back(forward ? std::pair(from, to) : std::pair(to, from));
+    indices.push_back({static_cast<std::int32_t>(i), cluster_.links[i].bandwidth.value});
   }
   return Graph(boost::edges_are_unsorted_multi_pass, ends.begin(), ends.end(), indices.begin(),
                cluster_.vertices.size());
@@ -39,11 +34,39 @@ PathSearch::PathSearch(const Cluster& cluster)
       node_(cluster.vertices.size(), -1),
       nic_node_(cluster.vertices.size(), -1) {
   classify_vertices();
-  graph_ = graph_of(true);
-  plain_ = graph_of(false);
-  ahead_.reached.resize(cluster.vertices.size());
-  behind_.reached.resize(cluster.vertices.size());
-  behind_.forward = false;
+  prepare(ahead_, true);
+  prepare(behind_, false);
+  list_nics();
+}
+
+void PathSearch::prepare(Side& side, bool forward) const {
+  side.graph = graph_of(forward, true);
+  side.plain = graph_of(forward, false);
+  side.reached.resize(cluster_.vertices.size());
+  side.edges.resize(cluster_.vertices.size());
+  for (std::size_t v = 0; v < side.edges.size(); ++v) {
+    const std::size_t all = out_degree(v, side.graph), plain = out_degree(v, side.plain);
+    side.edges[v] = static_cast<std::int32_t>(all > plain + kManyNics ? plain : all);
+  }
+}
+
+void PathSearch::list_nics() {
+  beside_nics_.resize(cluster_.nodes.size());
+  beside_end_.assign(cluster_.vertices.size(), 0);
+  for (const Link& link : cluster_.links)
+    for (const auto& [nic, other] : {std::pair(link.from, link.to), std::pair(link.to, link.from)})
+      if (const std::int32_t node = nic_node_[index(nic)]; node >= 0)
+        beside_nics_[static_cast<std::size_t>(node)].push_back(static_cast<std::int32_t>(other));
+  for (std::vector<std::int32_t>& vertices : beside_nics_) {
+    std::sort(vertices.begin(), vertices.end());
+    vertices.erase(std::unique(vertices.begin(), vertices.end()), vertices.end());
+  }
+}
+
+void PathSearch::mark_nics_of_ends() {
+  for (const std::int32_t node : nodes_)
+    if (node >= 0)
+      for (const std::int32_t vertex : beside_nics_[static_cast<std::size_t>(node)]) beside_end_[static_cast<std::size_t>(vertex)] = search_;
 }
 
 void PathSearch::classify_vertices() {
@@ -88,16 +111,11 @@ void PathSearch::start(Side& side, VertexId at) {
   side.reached[index(at)] = {search_, 0, -1, std::numeric_limits<double>::infinity()};
 }
 
-bool PathSearch::many_nics(const Side& side, std::size_t vertex) const {
-  return degree(side.forward, vertex, graph_) > degree(side.forward, vertex, plain_) + kManyNics;
-}
-
 std::size_t PathSearch::work(const Side& side) const {
   std::size_t edges = 0;
   for (std::int32_t v : side.frontier) {
     if (side.distance > 0 && !passes(v)) continue;
-    const auto vertex = static_cast<std::size_t>(v);
-    edges += degree(side.forward, vertex, many_nics(side, vertex) ? plain_ : graph_);
+    edges += static_cast<std::size_t>(side.edges[static_cast<std::size_t>(v)]);
   }
   return edges;
 }
@@ -105,37 +123,31 @@ std::size_t PathSearch::work(const Side& side) const {
 /// NICs of both ends' nodes that hang on this vertex, found from the NICs, which have few links.
 template <class Follow>
 void PathSearch::nics_of_ends(const Side& side, std::size_t vertex, const Follow& follow) const {
+  const Graph& back = &side == &ahead_ ? behind_.graph : ahead_.graph;
   for (std::size_t end = 0; end < 2; ++end) {
     if (nodes_[end] < 0 || (end == 1 && nodes_[1] == nodes_[0])) continue;
     for (DeviceId device : cluster_.nodes[static_cast<std::size_t>(nodes_[end])].devices) {
       const std::size_t nic = index(cluster_.devices[index(device)].vertex);
       if (nic_node_[nic] < 0) continue;
-      if (side.forward) {
-        for (auto [edge, last] = in_edges(nic, graph_); edge != last; ++edge)
-          if (source(*edge, graph_) == vertex) follow(graph_[*edge].link, nic);
-      } else {
-        for (auto [edge, last] = out_edges(nic, graph_); edge != last; ++edge)
-          if (target(*edge, graph_) == vertex) follow(graph_[*edge].link, nic);
-      }
+      for (auto [edge, last] = out_edges(nic, back); edge != last; ++edge)
+        if (target(*edge, back) == vertex) follow(back[*edge], nic);
     }
   }
 }
 
+/// Of the NICs at a vertex only those of the two ends count, and few vertices have them.
 template <class Follow>
 void PathSearch::neighbours(const Side& side, std::size_t vertex, const Follow& follow) const {
-  const bool many = many_nics(side, vertex);
-  const Graph& graph = many ? plain_ : graph_;
-  if (side.forward) {
-    for (auto [edge, end] = out_edges(vertex, graph); edge != end; ++edge)
-      follow(graph[*edge].link, target(*edge, graph));
-  } else {
-    for (auto [edge, end] = in_edges(vertex, graph); edge != end; ++edge)
-      follow(graph[*edge].link, source(*edge, graph));
+  if (nic_node_[vertex] >= 0) {
+    for (auto [edge, end] = out_edges(vertex, side.graph); edge != end; ++edge)
+      if (const std::size_t next = target(*edge, side.graph); !strange_nic(next)) follow(side.graph[*edge], next);
+    return;
   }
-  if (many) nics_of_ends(side, vertex, follow);
+  for (auto [edge, end] = out_edges(vertex, side.plain); edge != end; ++edge) follow(side.plain[*edge], target(*edge, side.plain));
+  if (beside_end_[vertex] == search_) nics_of_ends(side, vertex, follow);
 }
 
-void PathSearch::reach(Side& side, std::int32_t vertex, std::int32_t link, double bottleneck) {
+inline void PathSearch::reach(Side& side, std::int32_t vertex, std::int32_t link, double bottleneck) const {
   Reached& known = side.reached[static_cast<std::size_t>(vertex)];
   if (known.search != search_) {
     known = {search_, side.distance + 1, link, bottleneck};
@@ -151,10 +163,8 @@ void PathSearch::expand(Side& side) {
   for (std::int32_t v : side.frontier) {
     if (side.distance > 0 && !passes(v)) continue;
     const double so_far = side.reached[static_cast<std::size_t>(v)].bottleneck;
-    const auto follow = [&](std::int32_t link, std::size_t neighbour) {
-      if (strange_nic(neighbour)) return;
-      const double width = cluster_.links[static_cast<std::size_t>(link)].bandwidth.value;
-      reach(side, static_cast<std::int32_t>(neighbour), link, std::min(so_far, width));
+    const auto follow = [&](const LinkIndex& link, std::size_t neighbour) {
+      reach(side, static_cast<std::int32_t>(neighbour), link.link, std::min(so_far, link.width));
     };
     neighbours(side, static_cast<std::size_t>(v), follow);
   }
@@ -198,6 +208,7 @@ std::optional<std::vector<LinkId>> PathSearch::find(VertexId from, VertexId to, 
   ++search_;
   passage_ = passage;
   nodes_ = {node_[index(from)], node_[index(to)]};
+  mark_nics_of_ends();
   start(ahead_, from);
   start(behind_, to);
   while (!ahead_.frontier.empty() && !behind_.frontier.empty()) {
@@ -214,6 +225,7 @@ std::optional<VertexId> PathSearch::nearest_nic(VertexId gpu) {
   ++search_;
   passage_ = {.gpus = false, .nics = false, .bridges = true};
   nodes_ = {node_[index(gpu)], node_[index(gpu)]};
+  mark_nics_of_ends();
   start(ahead_, gpu);
   while (!ahead_.frontier.empty()) {
     expand(ahead_);
@@ -237,8 +249,9 @@ bool PathSearch::by_nic(const std::vector<LinkId>& way) const {
 
 std::vector<LinkId> PathSearch::between(VertexId from, VertexId to) const {
   std::vector<LinkId> links;
-  for (auto [edge, end] = out_edges(index(from), graph_); edge != end; ++edge)
-    if (target(*edge, graph_) == index(to)) links.push_back(LinkId{graph_[*edge].link});
+  const Graph& graph = ahead_.graph;
+  for (auto [edge, end] = out_edges(index(from), graph); edge != end; ++edge)
+    if (target(*edge, graph) == index(to)) links.push_back(LinkId{graph[*edge].link});
   std::sort(links.begin(), links.end());
   return links;
 }

@@ -41,8 +41,9 @@ class PathSearch {
  private:
   struct LinkIndex {
     std::int32_t link = 0;
+    double width = 0;  ///< the link's bandwidth
   };
-  using Graph = boost::compressed_sparse_row_graph<boost::bidirectionalS, boost::no_property, LinkIndex>;
+  using Graph = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, LinkIndex>;
 
   enum class Passing : std::uint8_t { always, gpu, nic, bridge, never };
 
@@ -56,16 +57,20 @@ class PathSearch {
 
   /// One of the two ends.
   struct Side {
-    bool forward = true;
+    Graph graph;                         ///< links as this side follows them: the far one from their ends
+    Graph plain;                         ///< without the links to and from NICs
+    std::vector<std::int32_t> edges;     ///< [vertex]: that are looked at from there
     std::vector<Reached> reached;        ///< [vertex]
     std::vector<std::int32_t> frontier;  ///< vertices at `distance`
     std::vector<std::int32_t> next;
     std::int32_t distance = 0;
   };
 
-  [[nodiscard]] Graph graph_of(bool with_nics) const;
+  [[nodiscard]] Graph graph_of(bool forward, bool with_nics) const;
   void classify_vertices();
-  [[nodiscard]] bool many_nics(const Side& side, std::size_t vertex) const;
+  void prepare(Side& side, bool forward) const;
+  void list_nics();
+  void mark_nics_of_ends();
   [[nodiscard]] bool passes(std::int32_t vertex) const;
   [[nodiscard]] std::size_t work(const Side& side) const;
   [[nodiscard]] bool strange_nic(std::size_t vertex) const;
@@ -75,7 +80,7 @@ class PathSearch {
   void nics_of_ends(const Side& side, std::size_t vertex, const Follow& follow) const;
   void start(Side& side, VertexId at);
   void expand(Side& side);
-  void reach(Side& side, std::int32_t vertex, std::int32_t link, double bottleneck);
+  inline void reach(Side& side, std::int32_t vertex, std::int32_t link, double bottleneck) const;
   [[nodiscard]] std::int32_t meeting(const Side& grown, const Side& other) const;
   [[nodiscard]] std::vector<LinkId> path_through(std::int32_t middle) const;
 
@@ -83,8 +88,8 @@ class PathSearch {
   std::vector<Passing> passing_;        ///< [vertex]
   std::vector<std::int32_t> node_;      ///< [vertex]: of the device there, or -1
   std::vector<std::int32_t> nic_node_;  ///< [vertex]: the same for NICs only
-  Graph graph_;
-  Graph plain_;                          ///< without the links to and from NICs
+  std::vector<std::vector<std::int32_t>> beside_nics_;  ///< [node]: vertices joined to its NICs
+  std::vector<std::uint32_t> beside_end_;  ///< [vertex]: number of the last search one of whose ends has a NIC there
   std::array<std::int32_t, 2> nodes_{};  ///< of both ends of this search
   Side ahead_, behind_;
   Passage passage_;
