@@ -37,7 +37,14 @@ constexpr const char* kFigures[] = {"step_time_s",
                                     "peak_host_memory_bytes",
                                     "price_usd_per_h",
                                     "alone_step_time_s",
-                                    "usd_per_million_tokens"};
+                                    "usd_per_million_tokens",
+                                    "goodput_tokens_per_s",
+                                    "usd_total",
+                                    "useful_s",
+                                    "lost_work_s",
+                                    "checkpoint_s",
+                                    "reconfiguration_s",
+                                    "preemptions"};
 
 std::string read_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

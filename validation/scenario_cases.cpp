@@ -1,10 +1,31 @@
 #include "validation/scenario_cases.hpp"
 
+#include "topologies/catalogue.hpp"
+
 namespace trainyard {
 namespace {
 
 const ConfigValue* options_of(const StrategyChoice& choice) {
   return choice.options.kind == ConfigValue::Kind::null ? nullptr : &choice.options;
+}
+
+/// An on-demand node costs what it costs; of the others the catalogue knows.
+std::map<std::string, DollarsPerSecond> on_demand_prices(const Cluster& cluster) {
+  std::map<std::string, DollarsPerSecond> prices;
+  for (const Node& node : cluster.nodes) {
+    if (node.market == MarketKind::on_demand && !node.price_source.empty()) prices[node.group] = node.price;
+    if (node.market == MarketKind::on_demand || node.instance.empty()) continue;
+    const InstanceEntry* entry = catalogue().instance(node.instance);
+    if (entry != nullptr && entry->on_demand) prices[node.group] = entry->on_demand->price;
+  }
+  return prices;
+}
+
+std::shared_ptr<const LongCase> long_case_of(const Scenario& scenario, const Variant& variant, const StrategyChoice& choice) {
+  if (!scenario.long_run) return nullptr;
+  auto made = std::make_shared<LongCase>(LongCase{*scenario.long_run, &variant.market, choice.recovery});
+  made->run.on_demand = on_demand_prices(variant.cluster);
+  return made;
 }
 
 }  // namespace
@@ -24,6 +45,7 @@ Case case_of(const Scenario& scenario, const Variant& variant, const StrategyCho
     other.beside.clear();
     made.beside.push_back(std::move(other));
   }
+  made.long_case = long_case_of(scenario, variant, choice);
   return made;
 }
 

@@ -17,6 +17,7 @@ namespace trainyard {
 namespace {
 
 constexpr int kMostJobs = 4096;
+constexpr int kMostSeeds = 1000;
 
 struct VerbInfo {
   Verb verb;
@@ -67,7 +68,7 @@ constexpr std::array kVerbs{
 /// Reserved verbs (design.md §3): known by name, so that nobody takes them for a typing error.
 constexpr std::array kLaterVerbs{"calibrate"};
 const std::vector<std::string> kCatalogues{"strategies", "gpus",      "instances", "models",
-                                           "fabrics",    "schedules", "software",  "failures"};
+                                           "fabrics",    "schedules", "software",  "failures",  "recoveries"};
 
 const std::map<std::string, Format> kFormats{{"table", Format::table}, {"json", Format::json}, {"csv", Format::csv}};
 const std::map<std::string, Colour> kColours{
@@ -117,6 +118,9 @@ void add_simulation_options(CLI::App& verb, Arguments& arguments, RawOptions& ra
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN");
   add_detail(verb, raw);
+  verb.add_option("--seeds", arguments.seeds, "over a horizon: mean and interval over so many seeds, from the scenario's on")
+      ->check(CLI::Range(1, kMostSeeds))
+      ->type_name("N");
   verb.add_flag("--timings", arguments.timings, "also print wall times");
   verb.add_flag("--quiet", arguments.quiet, "no progress bar");
 }
@@ -268,8 +272,8 @@ void add_export_options(CLI::App& verb, Arguments& arguments) {
 void add_options(CLI::App& verb, const VerbInfo& info, Arguments& arguments, RawOptions& raw) {
   switch (info.verb) {
     case Verb::compare:
-      verb.add_option("--objective", arguments.objective, "throughput or cost, instead of the scenario's")
-          ->check(CLI::IsMember({"throughput", "cost"}))
+      verb.add_option("--objective", arguments.objective, "throughput, cost or goodput, instead of the scenario's")
+          ->check(CLI::IsMember({"throughput", "cost", "goodput"}))
           ->type_name("OBJECTIVE");
       [[fallthrough]];
     case Verb::run:

@@ -22,7 +22,7 @@ struct Arguments {
   Format format = Format::table;
   Colour colour = Colour::automatic;
   std::string out, trace;  ///< files; "": standard output, no trace
-  int jobs = 1;
+  int jobs = 1, seeds = 1;
   bool timings = false, quiet = false, symmetry = true, full_detail = false;
   std::string list_what, list_name;  ///< `list`
   std::string operation = "all_reduce", bytes, algorithm = "automatic";  ///< `collective`

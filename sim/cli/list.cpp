@@ -7,6 +7,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/config/schema.hpp"
 #include "sim/model/plan_words.hpp"
+#include "sim/planning/recovery_registry.hpp"
 #include "sim/planning/registry.hpp"
 #include "sim/report/describe.hpp"
 #include "sim/report/numbers.hpp"
@@ -69,6 +70,17 @@ Entries strategy_entries() {
   return entries;
 }
 
+Entries recovery_entries() {
+  Entries entries;
+  const RecoveryRegistry& registry = RecoveryRegistry::instance();
+  for (const std::string& name : registry.names()) {
+    const RecoveryInfo& info = *registry.find(name);
+    const std::string paper = info.paper.empty() ? "" : "paper: " + info.paper + "\n";
+    entries.push_back({name, {}, info.summary, paper + options_text(info.options) + heading_and_lines("left out of the paper:", info.simplified)});
+  }
+  return entries;
+}
+
 Entries topology_entries(const std::vector<CatalogueEntry>& catalogue) {
   Entries entries;
   for (const CatalogueEntry& entry : catalogue)
@@ -104,6 +116,7 @@ Entries schedule_entries() {
 
 Entries entries_of(const std::string& what) {
   if (what == "strategies") return strategy_entries();
+  if (what == "recoveries") return recovery_entries();
   if (what == "gpus") return topology_entries(gpu_catalogue());
   if (what == "instances") return topology_entries(instance_catalogue());
   if (what == "fabrics") return topology_entries(fabric_catalogue());

@@ -10,6 +10,7 @@
 #include "sim/cli/output.hpp"
 #include "sim/cli/sweep_verb.hpp"
 #include "sim/cli/validate_verb.hpp"
+#include "sim/planning/recovery_registry.hpp"
 #include "sim/planning/registry.hpp"
 #include "sim/report/output_file.hpp"
 #include "sim/scenario/starter.hpp"
@@ -30,7 +31,8 @@ int stop(const Stop& stop) {
 
 /// Strategies register before main(), where nothing can be reported.
 void check_registry() {
-  const auto& problems = StrategyRegistry::instance().problems();
+  std::vector<std::string> problems = StrategyRegistry::instance().problems();
+  for (const std::string& problem : RecoveryRegistry::instance().problems()) problems.push_back(problem);
   if (!problems.empty()) throw InternalError(fmt::format("{}", fmt::join(problems, "; ")));
 }
 

@@ -10,8 +10,10 @@
 #include "sim/report/output_file.hpp"
 #include "sim/report/ranking.hpp"
 #include "sim/report/result_text.hpp"
+#include "sim/report/seed_spread.hpp"
 #include "sim/report/table.hpp"
 #include "sim/report/trace.hpp"
+#include "sim/units/error.hpp"
 #include "validation/scenario_cases.hpp"
 
 namespace trainyard {
@@ -30,8 +32,11 @@ Selected select(const Arguments& arguments, Scenario scenario) {
   selected.strategies = select_strategies(scenario, arguments.strategies);
   if (arguments.verb == Verb::compare) {
     selected.objective = arguments.objective.empty() ? std::string(name(scenario.objective)) : arguments.objective;
-    selected.ranking = selected.objective == "cost" ? Ranking::cost : Ranking::throughput;
+    selected.ranking = selected.objective == "cost"                  ? Ranking::cost
+                       : selected.objective == "cost_under_deadline" ? Ranking::cost_under_deadline
+                                                                     : Ranking::throughput;
   }
+  if (arguments.seeds > 1 && !scenario.long_run) throw UserError("--seeds: " + scenario.file + " simulates steps; seeds are for jobs over a horizon (`run: {horizon: 24 h}`)");
   selected.scenario = std::move(scenario);
   return selected;
 }
@@ -42,13 +47,27 @@ std::vector<Selected> select_all(const Arguments& arguments) {
   return all;
 }
 
-/// Variant by variant, its strategies in file order.
-std::vector<Case> cases_of(const std::vector<Selected>& all) {
+/// Variant by variant, its strategies in file order, each under one seed after the other.
+std::vector<Case> cases_of(const std::vector<Selected>& all, int seeds) {
   std::vector<Case> cases;
   for (const Selected& one : all)
     for (const Variant& variant : one.scenario.variants)
-      for (const StrategyChoice& choice : one.strategies) cases.push_back(case_of(one.scenario, variant, choice));
+      for (const StrategyChoice& choice : one.strategies)
+        for (int seed = 0; seed < seeds; ++seed) {
+          cases.push_back(case_of(one.scenario, variant, choice));
+          cases.back().seed += std::uint64_t(seed);
+          cases.back().jitter.seed += std::uint64_t(seed);
+        }
   return cases;
+}
+
+/// Of each case the results under all seeds as one.
+std::vector<CaseResult> over_seeds(std::vector<CaseResult> results, int seeds) {
+  if (seeds == 1) return results;
+  std::vector<CaseResult> merged;
+  for (auto first = results.begin(); first != results.end(); first += seeds)
+    merged.push_back(trainyard::over_seeds({std::make_move_iterator(first), std::make_move_iterator(first + seeds)}));
+  return merged;
 }
 
 std::vector<CaseResult> run_all(const Arguments& arguments, const std::vector<Case>& cases,
@@ -73,7 +92,7 @@ std::vector<TableBlock> blocks_of(const std::vector<Selected>& all, std::vector<
     for (const Variant& variant : one.scenario.variants) {
       const auto last = next + static_cast<std::ptrdiff_t>(one.strategies.size());
       blocks.push_back({one.scenario.name, variant.name, one.objective, &variant.cluster, &variant.workload,
-                        one.ranking, std::vector<CaseResult>(next, last)});
+                        one.ranking, std::vector<CaseResult>(next, last), one.scenario.deadline.value_or(Seconds(0))});
       next = last;
     }
   return blocks;
@@ -105,7 +124,7 @@ std::string text_of(const Arguments& arguments, const std::vector<TableBlock>& b
 
 int simulate(const Arguments& arguments, const WorkerNursery& nursery) {
   const std::vector<Selected> all = select_all(arguments);
-  std::vector<TableBlock> blocks = blocks_of(all, run_all(arguments, cases_of(all), nursery));
+  std::vector<TableBlock> blocks = blocks_of(all, over_seeds(run_all(arguments, cases_of(all, arguments.seeds), nursery), arguments.seeds));
   const std::string table = arguments.format == Format::table ? text_of(arguments, blocks, {}) : "";
   const std::vector<CaseResult> results = in_order(blocks);
   deliver(arguments, arguments.format == Format::table ? table : text_of(arguments, {}, results));

@@ -20,6 +20,7 @@
 #include "sim/sweep/axis.hpp"
 #include "sim/sweep/store.hpp"
 #include "sim/units/error.hpp"
+#include "validation/scenario_cases.hpp"
 
 namespace trainyard {
 namespace {
@@ -88,11 +89,7 @@ std::vector<std::string> simulate_point(const Arguments& arguments, const Grid& 
     const Scenario scenario = load_scenario_with(grid.scenario, settings_at(grid.axes, point));
     for (const Variant& variant : scenario.variants)
       for (const StrategyChoice& choice : select_strategies(scenario, arguments.strategies)) {
-        const bool given = choice.options.kind != ConfigValue::Kind::null;
-        const Case one{scenario.name,      variant.name,      choice.name,
-                       &variant.cluster,   &variant.workload, given ? &choice.options : nullptr,
-                       scenario.directory, scenario.seed,     scenario.jitter};
-        CaseResult result = run_case(one, options, nursery);
+        CaseResult result = run_case(case_of(scenario, variant, choice), options, nursery);
         if (result.user_error) result.status = CaseStatus::infeasible;
         records.push_back(to_json_line(result));
       }

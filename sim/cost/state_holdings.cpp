@@ -16,8 +16,8 @@ struct Holder {
 
 class HoldingsOfPlan {
  public:
-  HoldingsOfPlan(const Plan& plan, const Workload& workload, const Cluster& cluster)
-      : placement_(place(plan, workload)), holders_(placement_.module->layers.size()), held_(cluster.devices.size()) {}
+  HoldingsOfPlan(const Plan& plan, const Workload& workload, std::size_t devices)
+      : placement_(place(plan, workload)), holders_(placement_.module->layers.size()), held_(devices) {}
 
   Holdings find() {
     for (std::size_t cell = 0; cell < placement_.cells.size(); ++cell)
@@ -68,8 +68,8 @@ class HoldingsOfPlan {
 
 }  // namespace
 
-Holdings holdings_of(const Plan& plan, const Workload& workload, const Cluster& cluster) {
-  return HoldingsOfPlan(plan, workload, cluster).find();
+Holdings holdings_of(const Plan& plan, const Workload& workload, std::size_t devices) {
+  return HoldingsOfPlan(plan, workload, devices).find();
 }
 
 StateSizes::StateSizes(const Workload& workload) {

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "sim/cost/placement.hpp"
-#include "sim/model/cluster.hpp"
 #include "sim/model/plan.hpp"
 #include "sim/model/workload.hpp"
 
@@ -26,8 +25,8 @@ using Holdings = std::vector<std::vector<StatePart>>;
 
 /// What the devices of a Plan hold between two steps: tensor ranks their slices; with ZeRO-1 and 2 the optimizer's state in equal parts
 /// over all holders of a slice, with ZeRO-3 both over the shards. Sources: Rajbhandari et al., arXiv 1910.02054 §5; Zhao et al., arXiv 2304.11277 §3.
-/// The Plan must have passed Plan::check.
-[[nodiscard]] Holdings holdings_of(const Plan& plan, const Workload& workload, const Cluster& cluster);
+/// `devices`: of the cluster, which the Plan must have passed Plan::check on.
+[[nodiscard]] Holdings holdings_of(const Plan& plan, const Workload& workload, std::size_t devices);
 
 /// Bytes of a whole layer: 2 a parameter for weights and 12 for Adam's fp32 copy and moments of those trained (4 and 8 where weights are
 /// fp32), as static_memory() counts them. A table that head and embedding share counts with both, as

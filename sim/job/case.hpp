@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,19 @@
 #include "sim/model/case_result.hpp"
 #include "sim/model/cluster_share.hpp"
 #include "sim/model/jitter.hpp"
+#include "sim/model/long_run.hpp"
+#include "sim/model/market.hpp"
 #include "sim/model/workload.hpp"
+#include "sim/planning/recovery_registry.hpp"
 
 namespace trainyard {
+
+/// What a case needs beside a cluster and a workload to run for hours to months.
+struct LongCase {
+  LongRun run;
+  const Market* market = nullptr;
+  RecoveryChoice recovery;
+};
 
 struct Case {
   std::string scenario, variant, strategy;
@@ -26,6 +37,7 @@ struct Case {
   std::string job{};                     ///< its name, if it is one of `beside`
   const ClusterShare* share = nullptr;   ///< with others beside, and of these: what `cluster` is of the whole
   std::vector<Case> beside{};            ///< jobs that train at the same time on devices of their own
+  std::shared_ptr<const LongCase> long_case{};  ///< null: one step
 };
 
 struct CaseOptions {

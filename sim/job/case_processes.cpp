@@ -33,10 +33,44 @@ template <Is<StepTrace> T, class V>
 void visit_fields(T& t, V&& visit) {
   visit(t.graph, t.timeline);
 }
+template <Is<JobEntry> T, class V>
+void visit_fields(T& e, V&& visit) {
+  visit(e.at, e.phase, e.nodes, e.used, e.tokens_per_s, e.plan);
+}
+template <Is<JobTimes> T, class V>
+void visit_fields(T& t, V&& visit) {
+  visit(t.useful, t.lost_work, t.checkpoint, t.reconfiguration, t.waiting, t.idle);
+}
+template <Is<JobMoney> T, class V>
+void visit_fields(T& m, V&& visit) {
+  visit(m.nodes, m.storage, m.egress, m.known);
+}
+template <Is<JobTraffic> T, class V>
+void visit_fields(T& t, V&& visit) {
+  visit(t.from_devices, t.from_hosts, t.from_store, t.to_store, t.stored_for);
+}
+template <Is<OnDemandJob> T, class V>
+void visit_fields(T& j, V&& visit) {
+  visit(j.tokens_per_s, j.price, j.price_known);
+}
+template <Is<Spread> T, class V>
+void visit_fields(T& s, V&& visit) {
+  visit(s.mean, s.half_width);
+}
+template <Is<SeedSpread> T, class V>
+void visit_fields(T& s, V&& visit) {
+  visit(s.seeds, s.goodput, s.tokens, s.usd, s.usd_per_million_tokens, s.useful_fraction, s.preemptions);
+}
+template <Is<JobReport> T, class V>
+void visit_fields(T& r, V&& visit) {
+  visit(r.length, r.times, r.steps, r.tokens, r.samples, r.money, r.traffic, r.gpu_hours, r.energy_kwh, r.preemptions, r.failures,
+        r.reconfigurations, r.rollbacks, r.saves, r.detailed_steps, r.plans, r.longest_plan, r.on_demand, r.time_to_target, r.usd_to_target,
+        r.timeline);
+}
 template <Is<CaseResult> T, class V>
 void visit_fields(T& c, V&& visit) {
-  visit(c.scenario, c.variant, c.strategy, c.status, c.reason, c.user_error, c.plan_json, c.plan_line, c.step, c.planner_estimate,
-        c.rejected, c.remarks, c.alone_step_time, c.jobs, c.trace, c.planner_wall, c.simulation_wall);
+  visit(c.scenario, c.variant, c.strategy, c.status, c.reason, c.user_error, c.plan_json, c.plan_line, c.step, c.job, c.seeds, c.recovery,
+        c.planner_estimate, c.rejected, c.remarks, c.alone_step_time, c.jobs, c.trace, c.planner_wall, c.simulation_wall);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/cost/price.hpp"
 #include "sim/lowering/step_report.hpp"
 #include "sim/model/step_times.hpp"
 #include "sim/units/error.hpp"
@@ -57,8 +58,21 @@ std::string failure_text(const WorkerFailure& failure) {
 }  // namespace
 
 StepSimulator::StepSimulator(const Cluster& cluster, const Workload& workload, const LoweringOptions& options,
-                             const WorkerNursery& nursery, int jobs)
-    : cluster_(cluster), workload_(workload), options_(options), nursery_(nursery), jobs_(jobs), router_(cluster) {}
+                             const WorkerNursery& nursery, int jobs, StepMemory* memory)
+    : cluster_(cluster), workload_(workload), options_(options), nursery_(nursery), jobs_(jobs), memory_(memory), router_(cluster) {}
+
+/// The same step on other nodes may have another price.
+const SimulationOutcome* StepSimulator::remembered(const Lowered& lowered, std::uint64_t graph, SimulatedStep& step) const {
+  const SimulationOutcome* known = memory_ != nullptr && lowered.events.empty() ? memory_->find(graph) : nullptr;
+  if (known == nullptr) return nullptr;
+  step.outcome = *known;
+  if (auto* report = std::get_if<StepReport>(&step.outcome)) {
+    const Price price = price_of(cluster_, lowered.used);
+    report->price = price.rate;
+    report->price_known = price.known;
+  }
+  return known;
+}
 
 std::vector<SimulationOutcome> StepSimulator::simulate(std::span<const Plan> plans) {
   std::vector<SimulationOutcome> outcomes;
@@ -73,12 +87,19 @@ std::vector<SimulatedStep> StepSimulator::run(std::span<const Plan> plans, bool 
   std::vector<Lowered> lowered;
   std::vector<SimulationRequest> requests;
   std::vector<std::size_t> who;
+  std::vector<std::uint64_t> keys;       // of what is simulated
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (const std::string wrong = joined(plans[i].check(cluster_, workload_)); !wrong.empty()) {
       steps[i].outcome = SimulationError{wrong};
       continue;
     }
     lowered.push_back(lower(plans[i], workload_, cluster_, router_, options_));
+    const std::uint64_t key = memory_ != nullptr ? hash(lowered.back().graph) : 0;
+    if (!keep_trace && remembered(lowered.back(), key, steps[i]) != nullptr) {
+      lowered.pop_back();
+      continue;
+    }
+    keys.push_back(key);
     TaskGraph graph = lowered.back().graph;
     const int most = most_steps(graph);
     const EventTrace& events = lowered.back().events;
@@ -94,6 +115,7 @@ std::vector<SimulatedStep> StepSimulator::run(std::span<const Plan> plans, bool 
     }
     const Timeline& timeline = std::get<Timeline>(results[r]);
     step.outcome = report(lowered[r], timeline);
+    if (memory_ != nullptr && lowered[r].events.empty()) memory_->keep(keys[r], step.outcome);
     if (keep_trace) step.trace = trace(lowered[r], timeline);
   }
   return steps;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/engine/workers.hpp"
+#include "sim/job/step_memory.hpp"
 #include "sim/lowering/lower.hpp"
 #include "sim/model/case_result.hpp"
 #include "sim/planning/strategy.hpp"
@@ -23,13 +24,16 @@ struct SimulatedStep {
 class StepSimulator final : public Simulator {
  public:
   /// At most `jobs` simulations at a time.
-  StepSimulator(const Cluster& cluster, const Workload& workload, const LoweringOptions& options, const WorkerNursery& nursery, int jobs);
+  /// With a memory, a step that it knows is not simulated again (not for traces, nor where the cluster changes).
+  StepSimulator(const Cluster& cluster, const Workload& workload, const LoweringOptions& options, const WorkerNursery& nursery, int jobs,
+                StepMemory* memory = nullptr);
 
   [[nodiscard]] std::vector<SimulationOutcome> simulate(std::span<const Plan> plans) override;
   [[nodiscard]] SimulatedStep simulate_with_trace(const Plan& plan);
 
  private:
   [[nodiscard]] std::vector<SimulatedStep> run(std::span<const Plan> plans, bool keep_trace);
+  const SimulationOutcome* remembered(const Lowered& lowered, std::uint64_t graph, SimulatedStep& step) const;
   [[nodiscard]] SimulationOutcome report(const Lowered& lowered, const Timeline& timeline) const;
   [[nodiscard]] std::optional<StepTrace> trace(const Lowered& lowered, const Timeline& timeline) const;
 
@@ -38,6 +42,7 @@ class StepSimulator final : public Simulator {
   LoweringOptions options_;
   const WorkerNursery& nursery_;
   int jobs_;
+  StepMemory* memory_;
   Router router_;
 };
 

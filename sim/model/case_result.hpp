@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/model/job_report.hpp"
 #include "sim/model/step_report.hpp"
 #include "sim/model/task_graph.hpp"
 #include "sim/model/timeline.hpp"
@@ -37,6 +38,9 @@ struct CaseResult {
   std::string plan_json;                 ///< the long form as JSON text; "" unless there is a Plan
   std::string plan_line;                 ///< the Plan in one line
   StepReport step;                       ///< meaningful when ok, or infeasible with a memory report
+  std::optional<JobReport> job;          ///< over a horizon; `plan` and `step` are then those that trained longest
+  std::optional<SeedSpread> seeds;       ///< over a horizon with several seeds; `job` is that of the first
+  std::string recovery;                  ///< over a horizon: its name and options, in one line
   std::optional<Seconds> planner_estimate;
   std::vector<RejectedPlan> rejected;
   std::optional<Seconds> alone_step_time;  ///< with other jobs: of a step with nobody beside it; `step` is beside them

@@ -57,6 +57,8 @@ class Recovery {
   [[nodiscard]] virtual Plan modify(Plan plan, const PlanningContext& context) const;
   /// What devices hold between steps beyond holdings_of(plan): copies kept for others. Default: nothing (empty).
   [[nodiscard]] virtual Holdings also_held(const Plan& plan, const Workload& workload, const Cluster& cluster) const;
+  /// Whether it has an own answer to losses: replan() is called only then.
+  [[nodiscard]] virtual bool replans() const { return false; }
   /// The next Plan, by the recovery itself (already modified); nothing: the strategy plans again. Called after losses only. Default: nothing.
   [[nodiscard]] virtual std::optional<Planned> replan(const Replanning& change) const;
 };

@@ -36,6 +36,12 @@ class RecoveryRegistry {
   std::vector<std::string> problems_;
 };
 
+/// A recovery as a scenario chooses it beside a strategy; an empty name: the default.
+struct RecoveryChoice {
+  std::string name;
+  ConfigValue options;                   ///< null: none given
+};
+
 /// A static object of this type at the end of a recovery's file registers it.
 struct RecoveryRegistrar {
   explicit RecoveryRegistrar(RecoveryInfo info) noexcept { RecoveryRegistry::instance().add(std::move(info)); }

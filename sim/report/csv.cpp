@@ -38,6 +38,7 @@ std::string cell(const Json& value) {
 
 void flatten(const Json& object, const std::string& prefix, Columns& columns) {
   for (const auto& [key, value] : object.items()) {
+    if (key == "timeline") continue;     // a table of its own: in JSON
     if (value.is_object() && key != "plan")
       flatten(value, prefix + key + ".", columns);
     else
@@ -67,11 +68,12 @@ std::string to_csv(const std::vector<SavedRecord>& records) {
 
 std::string to_csv(const std::vector<CaseResult>& results, const ResultHead& head) {
   Columns names;
-  flatten(to_record(CaseResult{}, head.timings), "", names);
+  const bool over_horizon = any_over_horizon(results);
+  flatten(to_record(CaseResult{}, head.timings, over_horizon), "", names);
   std::string text = row(names, [](const auto& column) { return column.first; });
   for (const CaseResult& result : results) {
     Columns columns;
-    flatten(to_record(result, head.timings), "", columns);
+    flatten(to_record(result, head.timings, over_horizon), "", columns);
     text += row(columns, [](const auto& column) { return column.second; });
   }
   return text;

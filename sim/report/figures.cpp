@@ -31,6 +31,17 @@ void add_tokens(Figures& figures, const StepReport& step) {
   figures.tokens_per_s_per_gpu = ratio(step.tokens, seconds * gpus);
 }
 
+/// What was paid in all over what was reached in all.
+void add_job(Figures& figures, const JobReport& job) {
+  figures.goodput_samples_per_s = ratio(job.samples, job.length.value);
+  if (figures.tokens_per_s) figures.goodput_tokens_per_s = ratio(job.tokens, job.length.value);
+  figures.price_usd_per_h = figures.usd_per_million_tokens = figures.usd_per_million_samples = std::nullopt;
+  if (!job.money.known) return;
+  figures.price_usd_per_h = ratio(job.money.total().value * 3600, job.length.value);
+  figures.usd_per_million_tokens = ratio(job.money.total().value * 1e6, job.tokens);
+  figures.usd_per_million_samples = ratio(job.money.total().value * 1e6, job.samples);
+}
+
 }  // namespace
 
 bool has_memory(const CaseResult& result) {
@@ -52,6 +63,7 @@ Figures figures_of(const CaseResult& result) {
   figures.exposed_communication_fraction = step.exposed_communication_fraction;
   figures.peak_host_memory_bytes = step.peak_host_memory.value;
   add_price(figures, step);
+  if (result.job) add_job(figures, *result.job);
   return figures;
 }
 

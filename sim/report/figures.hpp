@@ -17,6 +17,7 @@ struct Figures {
   std::optional<double> mfu, hfu;  ///< against the sum of the devices' dense peaks; hfu counts recompute
   std::optional<double> bubble_fraction, exposed_communication_fraction;
   std::optional<double> peak_host_memory_bytes;
+  std::optional<double> goodput_tokens_per_s, goodput_samples_per_s;  ///< over a horizon; prices are then of the whole job
   std::optional<double> price_usd_per_h, usd_per_million_tokens, usd_per_million_samples;  ///< absent when a price is unknown
 };
 

@@ -16,7 +16,8 @@ std::string to_json(const std::vector<CaseResult>& results, const ResultHead& he
   document["version"] = head.version;
   document["catalogue_hash"] = head.catalogue_hash;
   document["results"] = Json::array();
-  for (const CaseResult& result : results) document["results"].push_back(to_record(result, head.timings));
+  const bool over_horizon = any_over_horizon(results);
+  for (const CaseResult& result : results) document["results"].push_back(to_record(result, head.timings, over_horizon));
   // Text that is no UTF-8 (last words of a crashed process) must not stop the whole document.
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

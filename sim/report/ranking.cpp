@@ -15,12 +15,22 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
-/// Of tokens, or of samples where these have none: all results of a block have the same.
-std::optional<double> rate_of(const Figures& figures) { return figures.tokens_per_s ? figures.tokens_per_s : figures.samples_per_s; }
+/// Of tokens, or of samples where these have none: all results of a block have the same. Over a horizon the goodput.
+std::optional<double> rate_of(const Figures& figures) {
+  if (figures.goodput_samples_per_s) return figures.goodput_tokens_per_s ? figures.goodput_tokens_per_s : figures.goodput_samples_per_s;
+  return figures.tokens_per_s ? figures.tokens_per_s : figures.samples_per_s;
+}
 std::optional<double> price_of_a_million(const Figures& figures) {
   return figures.tokens_per_s ? figures.usd_per_million_tokens : figures.usd_per_million_samples;
 }
 std::string unit_of(const Figures& figures) { return figures.tokens_per_s ? "token" : "sample"; }
+
+/// In time by price; then what comes too late, by how late; then what never comes.
+std::pair<int, double> badness_by_deadline(const CaseResult& result, Seconds deadline) {
+  if (!result.job || !result.job->time_to_target) return {2, 0};
+  if (*result.job->time_to_target > deadline) return {1, result.job->time_to_target->value};
+  return {0, result.job->usd_to_target ? result.job->usd_to_target->value : kUnknown};
+}
 
 /// Lower is better. Unknown prices come after known ones, before what did not run.
 double badness(const CaseResult& result, Ranking ranking) {
@@ -65,7 +75,14 @@ std::string headline(const Pair& pair, Ranking ranking) {
                      pair.second_name);
 }
 
+/// Over a horizon: where its time went.
+std::string job_reasons(const Pair& pair) {
+  const auto share = [](const CaseResult& result) { return percent(result.job->times.useful / result.job->length); };
+  return fmt::format(": {} of its time is useful steps, {} of {}'s", share(pair.first), share(pair.second), pair.second_name);
+}
+
 std::string reasons(const Pair& pair, const TableBlock& block) {
+  if (pair.first.job && pair.second.job) return job_reasons(pair);
   const double first = peak_share(block, pair.first), second = peak_share(block, pair.second);
   if (first <= 0 || second <= 0) return "";
   if (std::abs(first - second) > 5e-4)
@@ -97,6 +114,8 @@ std::vector<std::size_t> ranked(const TableBlock& block) {
   if (block.ranking == Ranking::file_order) return order;
   const auto rest = std::stable_partition(order.begin(), order.end(), has_number);
   std::stable_sort(order.begin(), rest, [&](std::size_t a, std::size_t b) {
+    if (block.ranking == Ranking::cost_under_deadline)
+      return badness_by_deadline(block.results[a], block.deadline) < badness_by_deadline(block.results[b], block.deadline);
     return badness(block.results[a], block.ranking) < badness(block.results[b], block.ranking);
   });
   return order;
@@ -117,7 +136,7 @@ int cheapest(const TableBlock& block) {
 }
 
 std::string comparison(const TableBlock& block, const std::vector<std::size_t>& order) {
-  if (block.ranking == Ranking::file_order || order.size() < 2) return "";
+  if (block.ranking == Ranking::file_order || block.ranking == Ranking::cost_under_deadline || order.size() < 2) return "";
   const CaseResult& first = block.results[order[0]];
   const CaseResult& second = block.results[order[1]];
   if (first.status != CaseStatus::ok || second.status != CaseStatus::ok) return "";

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/report/figures.hpp"
+#include "sim/report/job_record.hpp"
 #include "sim/units/error.hpp"
 
 namespace trainyard {
@@ -118,7 +121,11 @@ void add_rest(Json& record, const CaseResult& result, const Figures& figures) {
 
 }  // namespace
 
-Json to_record(const CaseResult& result, bool timings) {
+bool any_over_horizon(const std::vector<CaseResult>& results) {
+  return std::any_of(results.begin(), results.end(), [](const CaseResult& result) { return result.job.has_value(); });
+}
+
+Json to_record(const CaseResult& result, bool timings, bool over_horizon) {
   const Figures figures = figures_of(result);
   Json record;
   record["scenario"] = result.scenario;
@@ -131,6 +138,7 @@ Json to_record(const CaseResult& result, bool timings) {
   record["time_breakdown_s"] = time_breakdown(result);
   add_memory(record, result, figures);
   add_rest(record, result, figures);
+  if (over_horizon || result.job) add_job_record(record, result);
   if (timings) {
     record["planner_wall_s"] = result.planner_wall.value;
     record["simulation_wall_s"] = result.simulation_wall.value;

@@ -7,7 +7,11 @@
 
 namespace trainyard {
 
-/// Every key is present in every record; values that a case does not have are null.
-[[nodiscard]] nlohmann::ordered_json to_record(const CaseResult& result, bool timings);
+/// Every key is present in every record; values that a case does not have are null. Keys of a job over a horizon stand in records of
+/// such jobs and, with `over_horizon`, in those beside them.
+[[nodiscard]] nlohmann::ordered_json to_record(const CaseResult& result, bool timings, bool over_horizon = false);
+
+/// Whether any of them ran over a horizon.
+[[nodiscard]] bool any_over_horizon(const std::vector<CaseResult>& results);
 
 }  // namespace trainyard

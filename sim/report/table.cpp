@@ -9,6 +9,7 @@
 
 #include "sim/report/describe.hpp"
 #include "sim/report/figures.hpp"
+#include "sim/report/job_table.hpp"
 #include "sim/report/numbers.hpp"
 #include "sim/report/ranking.hpp"
 #include "sim/units/text.hpp"
@@ -176,7 +177,8 @@ std::string job_text(const JobResult& job) {
 std::string notes_of(const CaseResult& result, std::size_t place, const std::string& row_name, bool timings) {
   std::string text;
   const bool ok = result.status == CaseStatus::ok;
-  if (!result.plan_line.empty())
+  if (result.job) text += job_notes(result, place, row_name);
+  if (!result.plan_line.empty() && !result.job)
     text += fmt::format("  plan {}: {}\n", ok ? std::to_string(place) : "of " + row_name, result.plan_line);
   for (const JobResult& job : result.jobs) text += fmt::format("  beside {}: {}\n", row_name, job_text(job));
   for (const std::string& what : result.remarks) text += fmt::format("  note on {}: {}\n", row_name, what);
@@ -197,7 +199,9 @@ std::string notes_text(const TableBlock& block, const std::vector<std::size_t>& 
 
 std::string block_text(const TableBlock& block, const TableStyle& style) {
   const std::vector<std::size_t> order = ranked(block);
-  std::string text = heading(block, style.colour) + rows_text(lines_of(block, order), block.workload->data.sequence_length > 0, style.colour);
+  const bool tokens = block.workload->data.sequence_length > 0, jobs = has_jobs(block);
+  std::string text = heading(block, style.colour);
+  text += jobs ? job_rows_text(block, order, style.colour) : rows_text(lines_of(block, order), tokens, style.colour);
   const std::string sentence = comparison(block, order);
   const std::string notes = notes_text(block, order, style.timings);
   if (!sentence.empty() || !notes.empty()) text += "\n";

@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-enum class Ranking { file_order, throughput, cost };
+enum class Ranking { file_order, throughput, cost, cost_under_deadline };  ///< throughput: over a horizon, the goodput
 
 /// One scenario, or one variant of it: a heading and a row a strategy.
 struct TableBlock {
@@ -19,6 +19,7 @@ struct TableBlock {
   const Workload* workload = nullptr;  ///< not null
   Ranking ranking = Ranking::file_order;
   std::vector<CaseResult> results;  ///< in file order
+  Seconds deadline{};               ///< for cost_under_deadline
 };
 
 struct TableStyle {

@@ -12,21 +12,12 @@ struct Reserved {
   std::string_view section, key, why;  ///< `section` "": the root
 };
 
-constexpr std::array kReserved{Reserved{"run", "horizon", "jobs over a horizon are not simulated yet"},
-                               Reserved{"run", "tokens", "jobs over a number of tokens are not simulated yet"},
-                               Reserved{"", "data", "lengths and images that vary are not simulated yet"},
+constexpr std::array kReserved{Reserved{"", "data", "lengths and images that vary are not simulated yet"},
                                Reserved{"", "routing", "measured loads of experts are not simulated yet"}};
 
 void refuse(const ConfigValue& map, std::string_view key, std::string_view why, Diagnostics& diagnostics) {
   for (const auto& [name, place] : map.keys)
     if (name == key) diagnostics.add(place, std::string(why));
-}
-
-void refuse_objective(const ConfigValue& root, Diagnostics& diagnostics) {
-  const ConfigValue* objective = root.find("objective");
-  if (objective == nullptr) return;
-  if (objective->scalar == "goodput" || objective->scalar == "cost_under_deadline")
-    diagnostics.add(objective->place, objective->scalar + " needs jobs over a horizon, which are not simulated yet");
 }
 
 void refuse_jobs_in_time(const ConfigValue& root, Diagnostics& diagnostics) {
@@ -42,7 +33,6 @@ void refuse_reserved(const ConfigValue& root, Diagnostics& diagnostics) {
     const ConfigValue* map = reserved.section.empty() ? &root : root.find(reserved.section);
     if (map != nullptr) refuse(*map, reserved.key, reserved.why, diagnostics);
   }
-  refuse_objective(root, diagnostics);
   refuse_jobs_in_time(root, diagnostics);
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -119,12 +120,22 @@ Jitter jitter_of(const View& section, std::uint64_t seed) {
   return {section["kernels"].number_or(0), section["communication"].number_or(0), section["draw"].text_or("group") == "device", seed};
 }
 
+void read_long_run(const View& run, Scenario& scenario) {
+  if (const View deadline = run["deadline"]) scenario.deadline = deadline.quantity<Seconds>();
+  if (!run["horizon"] && !run["tokens"]) return;
+  LongRun& made = scenario.long_run.emplace();
+  made.horizon = run["horizon"].quantity_or(Seconds(0));
+  made.tokens = run["tokens"].number_or(made.tokens);
+  made.planning = run["planning"].quantity_or(Seconds(0));
+}
+
 void read_settings(const View& root, Scenario& scenario) {
   scenario.name = root["name"].text_or(scenario.name);
   scenario.objective = objective_of(root);
   scenario.steps = static_cast<int>(root["run"]["steps"].integer_or(1));
   scenario.seed = static_cast<std::uint64_t>(root["run"]["seed"].integer_or(1));
   scenario.jitter = jitter_of(root["run"]["jitter"], scenario.seed);
+  read_long_run(root["run"], scenario);
 }
 
 /// Costs can be ranked where something has a price.
@@ -172,6 +183,20 @@ void check_horizon(const ConfigValue& root, Diagnostics& diagnostics) {
     diagnostics.add(root.find("market")->place, "a market is for jobs over a horizon: give `run: {horizon: 24 h}` or `{tokens: 300e9}`");
 }
 
+/// What needs a job over a horizon, and what such a job excludes.
+void check_long_run(const ConfigValue& root, const Scenario& scenario, Diagnostics& diagnostics) {
+  const bool needs_it = scenario.objective == Objective::goodput || scenario.objective == Objective::cost_under_deadline;
+  if (needs_it && !scenario.long_run)
+    diagnostics.add(root.find("objective")->place, fmt::format("{} is of a job over a horizon: give `run: {{horizon: 24 h}}` or `{{tokens: 300e9}}`", name(scenario.objective)));
+  else if (scenario.objective == Objective::cost_under_deadline && !scenario.deadline)
+    diagnostics.add(root.find("objective")->place, "cost_under_deadline needs `run.deadline`, such as 30 h");
+  else if (scenario.objective == Objective::cost_under_deadline && std::isinf(scenario.long_run->tokens) && scenario.variants.front().workload.convergence.empty())
+    diagnostics.add(root.find("objective")->place, "cost_under_deadline needs a goal to reach: `run.tokens` or `workload.convergence`");
+  for (const StrategyChoice& choice : scenario.strategies)
+    if (!choice.recovery.name.empty() && !scenario.long_run)
+      diagnostics.add(choice.place, "a recovery is for jobs over a horizon: give `run: {horizon: 24 h}` or `{tokens: 300e9}`");
+}
+
 std::vector<StrategyChoice> strategies_of(const Document& document, Diagnostics& diagnostics) {
   const ConfigValue* section = document.root.find("strategies");
   if (section == nullptr || section->kind != ConfigValue::Kind::list) return {};
@@ -194,6 +219,7 @@ Scenario from_document(const Document& document, const std::string& file, Diagno
   scenario.has_market = has_market(document.root);
   if (diagnostics.empty()) check_prices(document.root, scenario, diagnostics);
   if (diagnostics.empty()) check_market(document.root, scenario, diagnostics);
+  if (diagnostics.empty()) check_long_run(document.root, scenario, diagnostics);
   if (diagnostics.empty())
     check_on_variants(scenario.strategies, scenario.variants, document.directory, diagnostics);
   diagnostics.throw_if_any();

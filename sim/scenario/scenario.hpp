@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,16 +12,19 @@
 #include "sim/config/schema.hpp"
 #include "sim/model/cluster_share.hpp"
 #include "sim/model/jitter.hpp"
+#include "sim/model/long_run.hpp"
 #include "sim/model/market.hpp"
 #include "sim/model/workload.hpp"
+#include "sim/planning/recovery_registry.hpp"
 
 namespace trainyard {
 
-/// One entry of `strategies:`; `options` is a null value when none were given.
+/// One entry of `strategies:`; `options` is a null value when none were given. `recovery` stands among the options, but is the job's.
 struct StrategyChoice {
   std::string name;
   ConfigValue options;
   SourcePlace place;
+  RecoveryChoice recovery{};
 };
 
 enum class Objective { throughput, cost, goodput, cost_under_deadline };
@@ -58,6 +62,8 @@ struct Scenario {
   std::uint64_t seed = 1;
   bool has_market = false;  ///< a section `market` with something in it
   Jitter jitter;  ///< with the scenario's seed
+  std::optional<LongRun> long_run;  ///< absent: steps are simulated; prices on demand stay empty
+  std::optional<Seconds> deadline;  ///< for cost_under_deadline
 };
 
 /// Of the whole file, and of its `jobs:`.

@@ -25,8 +25,10 @@ Schema run_schema() {
                 "1"),
        optional("seed", integer(between(0, kLargestSeed), "of everything that is drawn"), "1"),
        optional("jitter", jitter_schema()),
-       optional("horizon", quantity(Dimension::seconds, above(0, 1e10), "reserved: how long the job runs")),
-       optional("tokens", number(above(0, 1e18), "reserved: tokens to train on"))},
+       optional("horizon", quantity(Dimension::seconds, above(0, 1e10), "a job of so long instead of steps: nodes come and go, checkpoints are saved")),
+       optional("tokens", number(above(0, 1e18), "a job until so many tokens are trained; with a horizon, at most that long")),
+       optional("planning", quantity(Dimension::seconds, between(0, 1e6), "simulated time that planning takes, at the start and after each change"), "0 s"),
+       optional("deadline", quantity(Dimension::seconds, above(0, 1e10), "for objective: cost_under_deadline"))},
       "how long");
 }
 

@@ -14,17 +14,50 @@
 namespace trainyard {
 namespace {
 
+/// NAME or {NAME: {OPTION: VALUE}}, as for strategies.
+RecoveryChoice read_recovery(const ConfigValue& value, Diagnostics& diagnostics) {
+  if (value.kind == ConfigValue::Kind::scalar) return {value.scalar, {}};
+  if (value.kind == ConfigValue::Kind::map && value.keys.size() == 1) return {value.keys[0].first, value.items[0]};
+  diagnostics.add(value.place, "a recovery is NAME or {NAME: {OPTION: VALUE}}");
+  return {};
+}
+
+void check_recovery(const RecoveryChoice& choice, const SourcePlace& place, Diagnostics& diagnostics) {
+  const RecoveryRegistry& registry = RecoveryRegistry::instance();
+  const RecoveryInfo* info = registry.find(choice.name);
+  if (info == nullptr) return diagnostics.add(place, unknown_name("recovery", choice.name, registry.names()));
+  const bool given = choice.options.kind != ConfigValue::Kind::null;
+  if (!given || check(choice.options, info->options, diagnostics)) (void)info->make(given ? View(choice.options) : View(), diagnostics);
+}
+
+/// Moves the key `recovery` out of the strategy's options.
+void take_recovery(StrategyChoice& choice, Diagnostics& diagnostics) {
+  ConfigValue& options = choice.options;
+  if (options.kind != ConfigValue::Kind::map) return;
+  for (std::size_t i = 0; i < options.keys.size(); ++i) {
+    if (options.keys[i].first != "recovery") continue;
+    choice.recovery = read_recovery(options.items[i], diagnostics);
+    if (!choice.recovery.name.empty()) check_recovery(choice.recovery, options.items[i].place, diagnostics);
+    options.items.erase(options.items.begin() + std::ptrdiff_t(i));
+    options.keys.erase(options.keys.begin() + std::ptrdiff_t(i));
+    if (options.keys.empty()) options = ConfigValue{};
+    return;
+  }
+}
+
 /// The entry as name and options, whatever way it is written.
 std::optional<StrategyChoice> read_choice(const ConfigValue& entry, Diagnostics& diagnostics) {
   if (entry.kind == ConfigValue::Kind::scalar && entry.scalar.empty()) return std::nullopt;  // the schema has said so
-  if (entry.kind == ConfigValue::Kind::scalar) return StrategyChoice{entry.scalar, {}, entry.place};
+  if (entry.kind == ConfigValue::Kind::scalar) return StrategyChoice{entry.scalar, {}, entry.place, {}};
   if (entry.keys.size() != 1) {
     diagnostics.add(entry.place,
                     "a strategy with options is a map with one key, {NAME: {OPTION: VALUE}}; this one has " +
                         std::to_string(entry.keys.size()));
     return std::nullopt;
   }
-  return StrategyChoice{entry.keys[0].first, entry.items[0], entry.keys[0].second};
+  StrategyChoice choice{entry.keys[0].first, entry.items[0], entry.keys[0].second};
+  take_recovery(choice, diagnostics);
+  return choice;
 }
 
 /// Made of a choice whose options are as its schema wants; null where the strategy refuses them.

@@ -43,7 +43,7 @@ Workload workload_of(int layers) {
 Holdings held(const PlanShape& shape, const Cluster& cluster, const Workload& workload, int zero = 0) {
   Plan plan = make_plan(shape, cluster, workload);
   for (Stage& stage : plan.phases[0].parts[0].stages) stage.rules[0].settings.zero = zero;
-  return holdings_of(plan, workload, cluster);
+  return holdings_of(plan, workload, cluster.devices.size());
 }
 
 Seconds time_of(const std::vector<StateMove>& moves, const Cluster& cluster) {

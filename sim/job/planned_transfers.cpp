@@ -1,0 +1,245 @@
+// The part of a job's world that moves state: saves, and what a new deployment fetches from whom.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "sim/job/planned_world.hpp"
+#include "sim/job/subset.hpp"
+#include "sim/lowering/transition.hpp"
+#include "sim/units/error.hpp"
+
+namespace trainyard {
+namespace {
+
+/// Above so many different roles nodes keep their order instead of being matched role by role.
+constexpr std::size_t kMostRoles = 64;
+
+/// [place] the place of the node whose copies it keeps for `peer`: the one before it that has work.
+std::vector<int> kept_for(const Deployment& deployment) {
+  std::vector<int> users;
+  for (std::size_t i = 0; i < deployment.used.size(); ++i)
+    if (deployment.used[i]) users.push_back(int(i));
+  std::vector<int> kept(deployment.used.size(), -1);
+  for (std::size_t u = 0; u < users.size() && users.size() > 1; ++u) kept[std::size_t(users[u])] = users[(u + users.size() - 1) % users.size()];
+  return kept;
+}
+
+/// The part of `held` that lies on one node, to another node of as many devices.
+void copy_node(const Holdings& held, const Node& from, const Node& to, Holdings& onto) {
+  for (std::size_t i = 0; i < std::min(from.devices.size(), to.devices.size()); ++i) {
+    const std::vector<StatePart>& parts = held[index(from.devices[i])];
+    std::vector<StatePart>& all = onto[index(to.devices[i])];
+    all.insert(all.end(), parts.begin(), parts.end());
+  }
+}
+
+Bytes total(const std::vector<StateMove>& moves) {
+  Bytes sum{};
+  for (const StateMove& move : moves) sum += move.bytes;
+  return sum;
+}
+
+}  // namespace
+
+Seconds PlannedWorld::time_of(const std::vector<StateMove>& moves, const Cluster& cluster) {
+  if (moves.empty()) return {};
+  const Router router(cluster);
+  memory_.count(1);
+  const std::vector<SimulationResult> results = setting_.nursery.run({{lower_moves(moves, cluster, router, setting_.market.store), {}, false, 1, false}}, 1);
+  if (const auto* failure = std::get_if<WorkerFailure>(&results.front()))
+    throw InternalError("moving the training state: " + failure->why + " " + failure->last_words);
+  return std::get<Timeline>(results.front()).makespan;
+}
+
+/// To the hosts first, then to the store: at once where training waits for both, else from the hosts' memory while it goes on.
+void PlannedWorld::time_saves(Site& site, const Cluster& cluster, const Holdings& held) {
+  const SavePolicy policy = setting_.recovery.saves();
+  Deployment& made = site.deployment;
+  if (saves_to(CopyPlace::host) || (policy.behind_training && saves_to(CopyPlace::store)))
+    made.save += time_of(moves_to_hosts(held, sizes_), cluster);
+  if (saves_to(CopyPlace::peer)) made.save += time_of(moves_to_peers(site, cluster, held), cluster);
+  if (!saves_to(CopyPlace::store)) return;
+  const std::vector<StateMove> moves = moves_to_store(held, made.save.value > 0 ? SiteKind::host : SiteKind::device, sizes_);
+  made.saved_to_store = total(moves);
+  (policy.behind_training ? made.upload : made.save) += time_of(moves, cluster);
+}
+
+std::vector<StateMove> PlannedWorld::moves_to_peers(const Site& site, const Cluster& cluster, const Holdings& held) const {
+  std::vector<StateMove> moves;
+  const std::vector<int> kept = kept_for(site.deployment);
+  for (std::size_t place = 0; place < kept.size(); ++place) {
+    if (kept[place] < 0) continue;
+    const Node &from = cluster.nodes[std::size_t(kept[place])], &to = cluster.nodes[place];
+    for (std::size_t i = 0; i < std::min(from.devices.size(), to.devices.size()); ++i) {
+      const std::vector<StatePart>& parts = held[index(from.devices[i])];
+      if (parts.empty()) continue;
+      moves.push_back({{SiteKind::device, from.devices[i]}, {SiteKind::host, to.devices[i]}, sizes_.of(parts), parts.front().layer, parts.back().layer});
+    }
+  }
+  return moves;
+}
+
+/// A holder of state as seen from its nodes.
+struct PlannedWorld::HeldBy {
+  const Site* site = nullptr;
+  std::map<NodeId, int> place_of;        ///< only of nodes that are still there
+};
+
+PlannedWorld::HeldBy PlannedWorld::held_by(const std::optional<StateHolder>& holder) const {
+  HeldBy held;
+  if (!holder) return held;
+  held.site = &sites_[std::size_t(holder->deployment->id)];
+  for (std::size_t i = 0; i < holder->there.size(); ++i)
+    if (holder->there[i]) held.place_of[holder->deployment->nodes[i]] = int(i);
+  return held;
+}
+
+std::uint64_t PlannedWorld::role_at(const HeldBy& held, NodeId node) const {
+  const auto place = held.place_of.find(node);
+  return place == held.place_of.end() ? 0 : held.site->roles[std::size_t(place->second)];
+}
+
+std::optional<StateTransfer> PlannedWorld::transfer(Deployment& next, const StateSources& sources) {
+  const HeldBy devices = held_by(sources.devices), hosts = held_by(sources.hosts);
+  if (!next.by_recovery && (devices.site != nullptr || hosts.site != nullptr)) find_places(next, devices.site != nullptr ? devices : hosts);
+  std::vector<NodeId> extras;            // hold state, but have no place any more
+  for (const HeldBy* held : {&devices, &hosts})
+    for (const auto& [node, place] : held->place_of)
+      if (std::ranges::find(next.nodes, node) == next.nodes.end() && std::ranges::find(extras, node) == extras.end()) extras.push_back(node);
+  std::string key = fmt::format("{}:{}:{}:{}:", next.id, sources.in_store, devices.site != nullptr ? devices.site->deployment.id : -1,
+                                hosts.site != nullptr ? hosts.site->deployment.id : -1);
+  const auto add = [&](NodeId node) { key += fmt::format("{:x}.{:x}.{},", role_at(devices, node), role_at(hosts, node), peer_key(hosts, node)); };
+  for (const NodeId node : next.nodes) add(node);
+  key += "+";
+  std::ranges::stable_sort(extras, {}, [&](NodeId node) { return std::tuple(classes_.class_of(node), role_at(devices, node), role_at(hosts, node)); });
+  for (const NodeId node : extras) {
+    key += fmt::format("{}:", classes_.class_of(node));
+    add(node);
+  }
+  const auto [known, is_new] = transfers_.try_emplace(std::move(key));
+  if (is_new) known->second = simulate_transfer(next, devices, hosts, sources.in_store, extras);
+  return known->second;
+}
+
+/// With copies at peers it matters whose they are.
+std::uint64_t PlannedWorld::peer_key(const HeldBy& hosts, NodeId node) const {
+  const auto place = hosts.place_of.find(node);
+  if (place == hosts.place_of.end() || !saves_to(CopyPlace::peer)) return 0;
+  const int of = kept_for(hosts.site->deployment)[std::size_t(place->second)];
+  return of < 0 ? 0 : hosts.site->roles[std::size_t(of)];
+}
+
+/// Among nodes of a class, who held most of what a place needs stands there: pairs of roles by the bytes they share, largest first.
+void PlannedWorld::find_places(Deployment& next, const HeldBy& from) {
+  const Site& site = sites_[std::size_t(next.id)];
+  if (std::set(site.roles.begin(), site.roles.end()).size() > kMostRoles) return keep_order(next, from);
+  std::map<int, std::vector<std::size_t>> places;
+  for (std::size_t i = 0; i < next.nodes.size(); ++i) places[classes_.class_of(next.nodes[i])].push_back(i);
+  for (const auto& [kind, of_class] : places) {
+    std::map<std::uint64_t, std::vector<NodeId>> nodes;          // by old role
+    std::map<std::uint64_t, std::vector<std::size_t>> open;      // by new role
+    for (const std::size_t place : of_class) {
+      nodes[role_at(from, next.nodes[place])].push_back(next.nodes[place]);
+      open[site.roles[place]].push_back(place);
+    }
+    std::vector<std::tuple<double, std::uint64_t, std::uint64_t>> pairs;
+    for (const auto& [old_role, unused] : nodes)
+      for (const auto& [new_role, also_unused] : open) pairs.emplace_back(-shared_bytes(*from.site, old_role, site, new_role), old_role, new_role);
+    std::ranges::sort(pairs);
+    for (const auto& [bytes, old_role, new_role] : pairs)
+      while (!nodes[old_role].empty() && !open[new_role].empty()) {
+        next.nodes[open[new_role].front()] = nodes[old_role].front();
+        open[new_role].erase(open[new_role].begin());
+        nodes[old_role].erase(nodes[old_role].begin());
+      }
+  }
+}
+
+/// Nodes of a class in the order in which they stood, new ones behind them.
+void PlannedWorld::keep_order(Deployment& next, const HeldBy& from) const {
+  std::map<int, std::vector<NodeId>> nodes;
+  for (const NodeId node : next.nodes) nodes[classes_.class_of(node)].push_back(node);
+  const auto old_place = [&](NodeId node) {
+    const auto place = from.place_of.find(node);
+    return std::pair(place == from.place_of.end() ? int(from.site->roles.size()) : place->second, node);
+  };
+  for (auto& [kind, of_class] : nodes) std::ranges::sort(of_class, std::greater(), old_place);
+  for (NodeId& node : next.nodes) {
+    std::vector<NodeId>& of_class = nodes[classes_.class_of(node)];
+    node = of_class.back();
+    of_class.pop_back();
+  }
+}
+
+double PlannedWorld::shared_bytes(const Site& old, std::uint64_t old_role, const Site& now, std::uint64_t new_role) {
+  if (old_role == 0 || new_role == 0) return 0;
+  if (old_role == new_role) return 2 * sizes_.total().value;  // before all others
+  const auto [known, is_new] = shared_.try_emplace({old_role, new_role}, 0.0);
+  if (!is_new) return known->second;
+  const auto parts_of = [&](const Site& site, std::uint64_t role) {
+    const Cluster cluster = subset(setting_.cluster, site.nodes);
+    const Holdings held = holdings(site, cluster);
+    std::vector<std::vector<StatePart>> parts;
+    const auto place = std::size_t(std::ranges::find(site.roles, role) - site.roles.begin());
+    for (const DeviceId device : cluster.nodes[place].devices) parts.push_back(held[index(device)]);
+    return parts;
+  };
+  const auto before = parts_of(old, old_role), after = parts_of(now, new_role);
+  for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i)
+    for (const StatePart& a : before[i])
+      for (const StatePart& b : after[i])
+        if (a.layer == b.layer && a.kind == b.kind)
+          known->second += sizes_.of(a.layer, a.kind).value * std::max(0.0, std::min(a.to, b.to) - std::max(a.from, b.from));
+  return known->second;
+}
+
+std::optional<StateTransfer> PlannedWorld::simulate_transfer(const Deployment& next, const HeldBy& devices, const HeldBy& hosts,
+                                                             bool in_store, const std::vector<NodeId>& extras) {
+  std::vector<NodeId> nodes = next.nodes;
+  nodes.insert(nodes.end(), extras.begin(), extras.end());
+  const Cluster cluster = subset(setting_.cluster, nodes);
+  Holdings wanted = holdings(sites_[std::size_t(next.id)], subset(setting_.cluster, next.nodes));
+  wanted.resize(cluster.devices.size());
+  StateCopies copies{{}, {}, in_store};
+  if (devices.site != nullptr) copies.devices = copies_at(devices, nodes, cluster, false);
+  if (hosts.site != nullptr) copies.hosts = copies_at(hosts, nodes, cluster, true);
+  const std::optional<std::vector<StateMove>> moves = moves_to(wanted, copies, sizes_, cluster);
+  if (!moves) return std::nullopt;
+  return StateTransfer{time_of(*moves, cluster), bytes_from(*moves, SiteKind::device), bytes_from(*moves, SiteKind::host),
+                       bytes_from(*moves, SiteKind::store), egress_of(*moves, cluster)};
+}
+
+Holdings PlannedWorld::copies_at(const HeldBy& held, const std::vector<NodeId>& nodes, const Cluster& cluster, bool in_hosts) const {
+  const Cluster old = subset(setting_.cluster, held.site->nodes);
+  const Holdings all = holdings(*held.site, old);
+  const std::vector<int> kept = kept_for(held.site->deployment);
+  Holdings copies(cluster.devices.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const auto place = held.place_of.find(nodes[n]);
+    if (place == held.place_of.end()) continue;
+    const auto at = std::size_t(place->second);
+    if (!in_hosts || saves_to(CopyPlace::host) || !saves_to(CopyPlace::peer)) copy_node(all, old.nodes[at], cluster.nodes[n], copies);
+    if (in_hosts && saves_to(CopyPlace::peer) && kept[at] >= 0) copy_node(all, old.nodes[std::size_t(kept[at])], cluster.nodes[n], copies);
+  }
+  return copies;
+}
+
+Dollars PlannedWorld::egress_of(const std::vector<StateMove>& moves, const Cluster& cluster) const {
+  Dollars sum{};
+  for (const StateMove& move : moves) {
+    if (move.from.kind == SiteKind::store) {
+      sum += setting_.market.store.egress * move.bytes;
+      continue;
+    }
+    const Node &from = cluster.nodes[index(cluster.devices[index(move.from.device)].node)], &to = cluster.nodes[index(cluster.devices[index(move.to.device)].node)];
+    if (from.region != to.region)
+      sum += setting_.market.egress.between_regions * move.bytes;
+    else if (from.zone != to.zone)
+      sum += setting_.market.egress.between_zones * move.bytes;
+  }
+  return sum;
+}
+
+}  // namespace trainyard
