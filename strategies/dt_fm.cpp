@@ -11,6 +11,7 @@
 #include <numeric>
 #include <random>
 
+#include "sim/planning/estimate.hpp"
 #include "sim/planning/finalists.hpp"
 #include "sim/planning/layer_costs.hpp"
 #include "sim/planning/matching.hpp"
@@ -74,10 +75,8 @@ class Evolution {
       if (cost < worse.cost) worse = {std::move(child), cost};
     }
     const Individual& best = *std::ranges::min_element(population_, {}, &Individual::cost);
-    cost_ = best.cost;
     return chained(members_of(best.genes));
   }
-  [[nodiscard]] double cost() const { return cost_; }  ///< of what evolve() returned
 
  private:
   struct Individual {
@@ -208,7 +207,6 @@ class Evolution {
   double gradients_, activations_;
   std::mt19937_64 random_;
   std::vector<Individual> population_;
-  double cost_ = 0;
 };
 
 struct DtFmOptions {
@@ -241,7 +239,7 @@ class DtFm final : public Strategy {
       if (std::fmod(context.workload.global_batch, int(gpus.size()) / pipeline) != 0 || !of.may_fit) continue;
       Evolution evolution(network, pipeline, of.gradients, of.activations, context.seed);
       const Members chain = evolution.evolve(trials_for(int(gpus.size()), int(depths.size())));
-      add_plans(context, gpus, chain, of, evolution.cost(), finalists);
+      add_plans(context, gpus, chain, router, finalists);
     }
     return finalists.choose(
         options_.pipeline > 0
@@ -250,10 +248,9 @@ class DtFm final : public Strategy {
   }
 
  private:
-  /// Of a stage of even layers, one sample.
+  /// Of the largest stage of even layers, one sample.
   struct Costs {
     double gradients = 0, activations = 0;
-    Seconds pass{};
     bool may_fit = false;
   };
 
@@ -266,10 +263,13 @@ class DtFm final : public Strategy {
       if (time_of(costs, gpus[i]) > time_of(costs, gpus[slowest])) slowest = i;
     }
     const std::vector<LayerCost>& layers = costs.of({{gpus[slowest]}, 1, RecomputeKind::none});
-    for (const LayerCost& layer : layers) {
-      of.gradients += layer.gradients.value / pipeline;
-      of.pass += (layer.forward + layer.backward) / double(pipeline);
-      states += layer.weights / double(pipeline);
+    for (int stage = 0; stage < pipeline; ++stage) {
+      double gradients = 0;
+      for (std::size_t l = stage * layers.size() / pipeline; l < (stage + 1) * layers.size() / pipeline; ++l) {
+        gradients += layers[l].gradients.value;
+        states += layers[l].weights / double(pipeline);
+      }
+      of.gradients = std::max(of.gradients, gradients);
     }
     of.activations = layers[layers.size() / 2].output.value;
     of.may_fit = states <= smallest;
@@ -304,7 +304,7 @@ class DtFm final : public Strategy {
   }
 
   static void add_plans(const PlanningContext& context, const std::vector<DeviceId>& gpus, const Members& chain,
-                        const Costs& of, double cost, Finalists& finalists) {
+                        const Router& router, Finalists& finalists) {
     ShortPlan shape;
     shape.pipeline = int(chain.size());
     shape.data = int(chain[0].size());
@@ -317,9 +317,9 @@ class DtFm final : public Strategy {
       shape.settings.recompute = Recompute{recompute, 1};
       Expanded expanded = expand(shape, context.cluster, context.workload);
       if (!expanded.why_not.empty()) continue;
-      const double passes =
-          (samples + (shape.pipeline - 1.0) * micro_batch) * (recompute == RecomputeKind::full ? 4.0 / 3 : 1);
-      finalists.add(std::move(expanded.plan), of.pass * passes + Seconds(cost));
+      if (!expanded.plan.check(context.cluster, context.workload).empty()) continue;
+      const Seconds time = estimate_step(expanded.plan, context.cluster, context.workload, router).step_time;
+      finalists.add(std::move(expanded.plan), time);
     }
   }
 
@@ -348,7 +348,7 @@ const StrategyRegistrar registrar({
                    "besides gpipe, 1f1b of the same traffic: gpipe as simulated keeps the logits of all micro-batches",
                    "above 10 stages the path through them is a nearest-neighbour walk; not run above 256 GPUs"},
     .reconstructed =
-        {"depth, micro-batch and recompute are chosen by cost + time of the passes; the paper sets them by hand"},
+        {"depth, micro-batch, schedule and recompute are chosen by the closed-form time of a step; the paper sets them by hand"},
     .make = [](const StrategyOptions& options, Diagnostics&) { return std::make_unique<DtFm>(options); },
 });
 
