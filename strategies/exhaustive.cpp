@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <ranges>
 #include <set>
 
 #include "sim/cost/memory.hpp"
@@ -27,11 +28,13 @@ namespace {
 
 constexpr int kMostGpus = 6, kMostLayers = 8;
 constexpr std::int64_t kBudget = 50'000'000;
-constexpr int kSimulate = 60;
-/// Ranked again with estimate_step.
-constexpr std::size_t kSecondRound = 2000;
-/// Ways of one pipeline that are combined with those of others.
-constexpr std::size_t kWaysCombined = 3;
+constexpr int kSimulate = 160;
+/// Of each micro-batch size and number of pipelines: ranked again with estimate_step, and then kept for the simulation.
+constexpr std::size_t kSecondRound = 120, kThirdRound = 10;
+/// A way to be a pipeline is forgotten where another is faster by this factor both in sum and in its slowest stage.
+constexpr double kSlack = 1.03;
+/// Ways of one pipeline that are combined with those of others, by the number of pipelines.
+constexpr std::array<std::size_t, kMostGpus + 1> kWaysCombined{0, 40, 7, 3, 2, 2, 2};
 constexpr std::array kRecomputes{RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full};
 
 using Mask = unsigned;                   // a set of GPUs
@@ -124,16 +127,12 @@ class ExhaustiveSearch {
     return &table;
   }
 
-  /// Every ordered partition into stages, tensor size and cut that no other beats both in sum and in slowest stage.
+  /// Every ordered partition into stages, tensor size and cut that no other clearly beats both in sum and in slowest stage.
   std::vector<PipelineWay> ways_of(Mask gpus) {
     std::vector<PipelineWay> best;
     std::vector<StageWay> stages;
     order_stages(gpus, stages, best);
-    std::ranges::stable_sort(best, {}, [](const PipelineWay& way) { return way.sum; });
-    std::vector<PipelineWay> frontier;
-    for (PipelineWay& way : best)
-      if (frontier.empty() || way.slowest < frontier.back().slowest) frontier.push_back(std::move(way));
-    return frontier;
+    return best;
   }
 
   void order_stages(Mask left, std::vector<StageWay>& stages, std::vector<PipelineWay>& best) {
@@ -196,8 +195,9 @@ class ExhaustiveSearch {
   }
 
   static void keep(const PipelineWay& way, std::vector<PipelineWay>& best) {
-    if (std::ranges::any_of(best, [&](const PipelineWay& other) { return other.sum <= way.sum && other.slowest <= way.slowest; })) return;
-    std::erase_if(best, [&](const PipelineWay& other) { return way.sum <= other.sum && way.slowest <= other.slowest; });
+    const auto beats = [](const PipelineWay& a, const PipelineWay& b) { return a.sum * kSlack <= b.sum && a.slowest * kSlack <= b.slowest; };
+    if (std::ranges::any_of(best, [&](const PipelineWay& other) { return beats(other, way); })) return;
+    std::erase_if(best, [&](const PipelineWay& other) { return beats(way, other); });
     best.push_back(way);
   }
 
@@ -247,7 +247,7 @@ class ExhaustiveSearch {
     std::vector<const PipelineWay*> ways;
     for (const PipelineWay& way : ways_.at(micro_batch_).at(masks[p])) ways.push_back(&way);
     std::ranges::stable_sort(ways, {}, [&](const PipelineWay* way) { return way->step(combination.micro_batches[p]); });
-    if (ways.size() > kWaysCombined) ways.resize(kWaysCombined);
+    if (ways.size() > kWaysCombined[masks.size()]) ways.resize(kWaysCombined[masks.size()]);
     for (const PipelineWay* way : ways) {
       combination.pipelines.push_back(way);
       choose_ways(masks, combination);
@@ -327,13 +327,18 @@ class ExhaustiveSearch {
 
   PlanOrInfeasible choose() {
     std::ranges::stable_sort(combinations_, {}, &Combination::estimate);
-    if (combinations_.size() > kSecondRound) combinations_.resize(kSecondRound);
-    Finalists finalists(context_, router_, simulate_);
+    std::map<std::pair<int, std::size_t>, std::vector<std::pair<Seconds, Plan>>> groups;
     for (const Combination& combination : combinations_) {
-      Plan plan = plan_of_combination(combination);
-      if (!plan.check(context_.cluster, context_.workload).empty()) continue;
+      auto& group = groups[{combination.micro_batch, combination.pipelines.size()}];
+      Plan plan = group.size() < kSecondRound ? plan_of_combination(combination) : Plan{};
+      if (plan.phases.empty() || !plan.check(context_.cluster, context_.workload).empty()) continue;
       const Seconds estimate = estimate_step(plan, context_.cluster, context_.workload, router_).step_time;
-      finalists.add(std::move(plan), estimate);
+      group.emplace_back(estimate, std::move(plan));
+    }
+    Finalists finalists(context_, router_, simulate_);
+    for (auto& group : std::views::values(groups)) {
+      std::ranges::stable_sort(group, {}, [](const auto& one) { return one.first; });
+      for (std::size_t i = 0; i < std::min(kThirdRound, group.size()); ++i) finalists.add(std::move(group[i].second), group[i].first);
     }
     return finalists.choose("no cut of the layers fits the GPUs' memory", budget_.ran_out() || combining_.ran_out());
   }
@@ -379,7 +384,7 @@ const StrategyRegistrar registrar({
     .summary = "the best of all pipelines, stages, cuts, tensor sizes and recompute, for up to 6 GPUs and 8 layers",
     .paper = "none: the reference that planners are measured against",
     .options = schema::object({budget_option(kBudget), simulate_option(kSimulate)}, "options of exhaustive"),
-    .simplified = {"the 1F1B formula ranks the space; the best 2000 are ranked again with the exchange of gradients, the best of those simulated",
+    .simplified = {"the 1F1B formula ranks the space; of each micro-batch size and number of pipelines the best 120 are ranked again with estimate_step, the best 10 of those may be simulated",
                    "ZeRO, offload, interleaved and split-backward schedules and layouts inside a stage are outside the space"},
     .reconstructed = {},
     .make = [](const StrategyOptions& options, Diagnostics&) { return std::make_unique<Exhaustive>(options); },

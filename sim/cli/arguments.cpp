@@ -90,7 +90,15 @@ void add_format(CLI::App& verb, RawOptions& raw, const char* help = "table, json
   verb.add_option("--format", raw.format, help)->check(CLI::IsMember({"table", "json", "csv"}))->type_name("FORMAT");
 }
 
+void add_plugin_option(CLI::App& verb, Arguments& arguments) {
+  verb.add_option("--plugin", arguments.plugins, "a shared library with strategies; may be given several times")
+      ->type_name("FILE.so")
+      ->expected(1)
+      ->take_all();
+}
+
 void add_selection(CLI::App& verb, Arguments& arguments) {
+  add_plugin_option(verb, arguments);
   verb.add_option("--strategies", arguments.strategies, "only these, separated by commas; all: every one there is")
       ->delimiter(',')
       ->type_name("NAMES")
@@ -280,6 +288,7 @@ void add_options(CLI::App& verb, const VerbInfo& info, Arguments& arguments, Raw
       return add_simulation_options(verb, arguments, raw);
     case Verb::explain:
       verb.add_option("SCENARIO", arguments.scenarios, "scenario files")->required()->type_name("");
+      add_plugin_option(verb, arguments);
       verb.add_flag("--topology", arguments.topology, "only the network: links, tiers, oversubscription, bisection");
       verb.add_option("--dot", arguments.dot, "write the network of the first variant for Graphviz to FILE")
           ->type_name("FILE");
@@ -299,6 +308,7 @@ void add_options(CLI::App& verb, const VerbInfo& info, Arguments& arguments, Raw
           ->required()
           ->type_name("");
       verb.add_option("NAME", arguments.list_name, "everything about this one")->type_name("");
+      add_plugin_option(verb, arguments);
       return add_output_options(verb, arguments);
     case Verb::validate:
       return add_validate_options(verb, arguments, raw);

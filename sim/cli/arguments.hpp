@@ -17,6 +17,7 @@ enum class Colour { automatic, always, never };
 struct Arguments {
   Verb verb = Verb::run;
   std::vector<std::string> scenarios;   ///< files
+  std::vector<std::string> plugins;     ///< shared libraries with strategies
   std::vector<std::string> strategies;  ///< empty: those of the scenario; "all": every one there is
   std::string objective;                ///< "": the scenario's
   Format format = Format::table;

@@ -8,6 +8,7 @@
 #include "sim/cli/exit_status.hpp"
 #include "sim/cli/import_verb.hpp"
 #include "sim/cli/output.hpp"
+#include "sim/cli/plugins.hpp"
 #include "sim/cli/sweep_verb.hpp"
 #include "sim/cli/validate_verb.hpp"
 #include "sim/planning/recovery_registry.hpp"
@@ -76,6 +77,7 @@ int parse_and_run(const std::vector<std::string>& words, const WorkerNursery& nu
   check_registry();
   const auto parsed = parse_arguments(words, version());
   if (const Stop* end = std::get_if<Stop>(&parsed)) return stop(*end);
+  load_plugins(std::get<Arguments>(parsed).plugins);
   return carry_out(std::get<Arguments>(parsed), nursery);
 }
 

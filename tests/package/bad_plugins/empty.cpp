@@ -1,0 +1,2 @@
+// A library that has nothing to do with strategies.
+int answer() { return 42; }
