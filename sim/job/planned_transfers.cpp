@@ -6,6 +6,7 @@
 #include <set>
 
 #include "sim/job/planned_world.hpp"
+#include "sim/job/step_beside_upload.hpp"
 #include "sim/job/subset.hpp"
 #include "sim/lowering/transition.hpp"
 #include "sim/units/error.hpp"
@@ -64,6 +65,12 @@ void PlannedWorld::time_saves(Site& site, const Cluster& cluster, const Holdings
   const std::vector<StateMove> moves = moves_to_store(held, made.save.value > 0 ? SiteKind::host : SiteKind::device, sizes_);
   made.saved_to_store = total(moves);
   (policy.behind_training ? made.upload : made.save) += time_of(moves, cluster);
+  if (made.upload.value <= 0) return;
+  memory_.count(1);
+  const StepBesideUpload beside = step_beside_upload(site.planned.plan, setting_.workload, cluster, moves, made.upload, setting_.market.store,
+                                                     setting_.lowering, setting_.nursery);
+  made.step_beside_upload = std::max(made.step, beside.step);
+  made.upload = std::max(made.upload, beside.upload);
 }
 
 std::vector<StateMove> PlannedWorld::moves_to_peers(const Site& site, const Cluster& cluster, const Holdings& held) const {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <set>
 
 #include "sim/cost/memory.hpp"
@@ -16,12 +17,50 @@
 namespace trainyard {
 namespace {
 
+/// Every device that a Plan names.
+template <class PlanType, class Visit>
+void for_each_device(PlanType& plan, Visit visit) {
+  const auto all = [&](auto& devices) {
+    for (auto& device : devices) visit(device);
+  };
+  for (auto& phase : plan.phases) {
+    for (auto& part : phase.parts)
+      for (auto& stage : part.stages) {
+        all(stage.devices);
+        for (auto& rule : stage.rules) {
+          all(rule.devices);
+          for (auto& [state, home] : rule.settings.home) all(home.at);
+        }
+      }
+    for (auto& lane : phase.lanes) all(lane.devices);
+  }
+}
+
 std::set<DeviceId> devices_of(const Plan& plan) {
   std::set<DeviceId> devices;
-  for (const PlanPhase& phase : plan.phases)
-    for (const Part& part : phase.parts)
-      for (const Stage& stage : part.stages) devices.insert(stage.devices.begin(), stage.devices.end());
+  for_each_device(plan, [&](DeviceId device) { devices.insert(device); });
   return devices;
+}
+
+/// [place] whether any of its devices is named.
+std::vector<bool> places_used(const Plan& plan, const Cluster& cluster) {
+  const std::set<DeviceId> devices = devices_of(plan);
+  std::vector<bool> used;
+  for (const Node& node : cluster.nodes)
+    used.push_back(std::ranges::any_of(node.devices, [&](DeviceId device) { return devices.contains(device); }));
+  return used;
+}
+
+/// The Plan with its nodes' devices at their places in another cluster.
+Plan moved(Plan plan, const Cluster& from, const std::vector<NodeId>& order, const Cluster& to, const std::vector<NodeId>& new_order) {
+  for_each_device(plan, [&](DeviceId& device) {
+    const NodeId place = from.devices[index(device)].node;
+    const auto& old = from.nodes[index(place)].devices;
+    const auto position = std::ranges::find(old, device) - old.begin();
+    const auto now = std::ranges::find(new_order, order[index(place)]) - new_order.begin();
+    device = to.nodes[std::size_t(now)].devices[std::size_t(position)];
+  });
+  return plan;
 }
 
 /// What a node's devices hold, as a number; 0: nothing.
@@ -52,14 +91,15 @@ std::optional<Deployment> PlannedWorld::deploy(const std::vector<NodeId>& there,
   if (there.empty()) return std::nullopt;
   if (before != nullptr && setting_.recovery.replans())
     if (const std::optional<int> own = by_recovery(there, *before)) return sites_[std::size_t(*own)].deployment;
+  if (const std::optional<std::vector<NodeId>> known = by_larger(there, before)) return on(*known);
   std::vector<NodeId> nodes = there;
   while (!nodes.empty()) {
     const Arrangement arrangement = classes_.arrange(nodes);
-    if (const int site = site_of(arrangement, before); site >= 0) {
-      Deployment deployment = sites_[std::size_t(site)].deployment;
-      deployment.nodes = arrangement.order;
-      return deployment;
-    }
+    const Answer& answer = answer_for(arrangement, before);
+    std::vector<NodeId> used;
+    for (std::size_t i = 0; i < arrangement.order.size(); ++i)
+      if (answer.fits && answer.used[i]) used.push_back(arrangement.order[i]);
+    if (answer.fits) return on(used);
     nodes = arrangement.order;
     nodes.pop_back();
     std::ranges::sort(nodes);
@@ -67,26 +107,75 @@ std::optional<Deployment> PlannedWorld::deploy(const std::vector<NodeId>& there,
   return std::nullopt;
 }
 
-int PlannedWorld::site_of(const Arrangement& arrangement, const StateHolder* before) {
-  const auto known = site_of_.find(arrangement.key);
-  if (known != site_of_.end()) return known->second;
-  const int made = make_site(arrangement.order, before);
-  site_of_.emplace(arrangement.key, made);
-  return made;
+/// The deployment of a Plan that has work for all of these nodes, which is known.
+Deployment PlannedWorld::on(std::vector<NodeId> nodes) {
+  std::ranges::sort(nodes);
+  const Arrangement arrangement = classes_.arrange(nodes);
+  Deployment deployment = sites_[std::size_t(site_of_.at(arrangement.key))].deployment;
+  deployment.nodes = arrangement.order;
+  return deployment;
 }
 
-int PlannedWorld::make_site(const std::vector<NodeId>& nodes, const StateHolder* before) {
+std::vector<int> PlannedWorld::counts_of(const std::vector<NodeId>& nodes) const {
+  std::vector<int> counts(classes_.count(), 0);
+  for (const NodeId node : nodes) ++counts[std::size_t(classes_.class_of(node))];
+  return counts;
+}
+
+/// A Plan found on more nodes that leaves enough of them without work is one for fewer: what a strategy can do with these it could do with
+/// those. Nodes that ran before come first.
+std::optional<std::vector<NodeId>> PlannedWorld::by_larger(const std::vector<NodeId>& there, const StateHolder* before) const {
+  const auto covers = [](const std::vector<int>& more, const std::vector<int>& less) { return std::ranges::equal(more, less, std::greater_equal()); };
+  const std::vector<int> counts = counts_of(there);
+  const auto known = std::ranges::find_if(spared_, [&](const Spared& one) { return covers(one.all, counts) && covers(counts, one.used); });
+  if (known == spared_.end()) return std::nullopt;
+  const auto ran = [&](NodeId node) { return before != nullptr && std::ranges::find(before->deployment->nodes, node) != before->deployment->nodes.end(); };
+  std::vector<NodeId> order = there, chosen;
+  std::ranges::stable_partition(order, ran);
+  std::vector<int> left = known->used;
+  for (const NodeId node : order)
+    if (left[std::size_t(classes_.class_of(node))]-- > 0) chosen.push_back(node);
+  return chosen;
+}
+
+const PlannedWorld::Answer& PlannedWorld::answer_for(const Arrangement& arrangement, const StateHolder* before) {
+  const auto [known, is_new] = answers_.try_emplace(arrangement.key);
+  if (is_new) known->second = find_answer(arrangement.order, before);
+  return known->second;
+}
+
+PlannedWorld::Answer PlannedWorld::find_answer(const std::vector<NodeId>& nodes, const StateHolder* before) {
   const Cluster cluster = subset(setting_.cluster, nodes);
   StepSimulator simulator(cluster, setting_.workload, setting_.lowering, setting_.nursery, setting_.jobs, &memory_);
   const PlanningContext context{cluster, setting_.workload, simulator, setting_.seed};
   PlanOrInfeasible answer = ask(context, before, nodes);
   if (const auto* infeasible = std::get_if<Infeasible>(&answer)) {
     if (first_refusal_.empty()) first_refusal_ = infeasible->why;
-    return -1;
+    return {};
   }
   Planned planned = std::get<Planned>(std::move(answer));
   planned.plan = setting_.recovery.modify(std::move(planned.plan), context);
-  return add_site(nodes, std::move(planned), cluster, simulator, false);
+  return place_on_used(std::move(planned), nodes, cluster);
+}
+
+/// Nodes without work are left out of the deployment, so that Plans on more or fewer of them are one.
+PlannedWorld::Answer PlannedWorld::place_on_used(Planned planned, const std::vector<NodeId>& nodes, const Cluster& cluster) {
+  Answer answer{true, places_used(planned.plan, cluster)};
+  std::vector<NodeId> used;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (answer.used[i]) used.push_back(nodes[i]);
+  std::ranges::sort(used);
+  const Arrangement arrangement = classes_.arrange(used);
+  if (!site_of_.contains(arrangement.key)) {
+    const Cluster smaller = subset(setting_.cluster, arrangement.order);
+    planned.plan = moved(std::move(planned.plan), cluster, nodes, smaller, arrangement.order);
+    StepSimulator simulator(smaller, setting_.workload, setting_.lowering, setting_.nursery, setting_.jobs, &memory_);
+    const int made = add_site(arrangement.order, std::move(planned), smaller, simulator, false);
+    if (made < 0) return {};
+    site_of_.emplace(arrangement.key, made);
+  }
+  if (used.size() < nodes.size()) spared_.push_back({counts_of(nodes), counts_of(used)});
+  return answer;
 }
 
 /// Answers are remembered by the cluster, so that a reaction is told of what ran before, but not when.
@@ -132,10 +221,8 @@ void PlannedWorld::fill_deployment(Site& site, const Cluster& cluster, bool by_r
   made.samples = site.step.samples;
   made.plan = one_line(site.planned.plan, cluster, setting_.workload);
   made.by_recovery = by_recovery;
-  const std::set<DeviceId> devices = devices_of(site.planned.plan);
-  for (const Node& node : cluster.nodes)
-    made.used.push_back(std::ranges::any_of(node.devices, [&](DeviceId device) { return devices.contains(device); }));
-  for (const DeviceId device : devices) made.watts += cluster.type_of(device).power_watts * (1 - site.step.bubble_fraction);
+  made.used = places_used(site.planned.plan, cluster);
+  for (const DeviceId device : devices_of(site.planned.plan)) made.watts += cluster.type_of(device).power_watts * (1 - site.step.bubble_fraction);
   const Holdings held = holdings(site, cluster);
   for (const Node& node : cluster.nodes) site.roles.push_back(role_of(node, held));
   time_saves(site, cluster, held);

@@ -57,9 +57,22 @@ class PlannedWorld final : public JobWorld {
     std::vector<std::uint64_t> roles;    ///< [place] what its devices hold; 0: nothing
   };
   struct HeldBy;
+  /// Of the strategy for an arrangement: which of its places have work.
+  struct Answer {
+    bool fits = false;
+    std::vector<bool> used;
+  };
+  /// [class of nodes] how many a strategy was given, and for how many it had work.
+  struct Spared {
+    std::vector<int> all, used;
+  };
 
-  [[nodiscard]] int site_of(const Arrangement& arrangement, const StateHolder* before);
-  [[nodiscard]] int make_site(const std::vector<NodeId>& nodes, const StateHolder* before);
+  [[nodiscard]] Deployment on(std::vector<NodeId> nodes);
+  [[nodiscard]] std::vector<int> counts_of(const std::vector<NodeId>& nodes) const;
+  [[nodiscard]] std::optional<std::vector<NodeId>> by_larger(const std::vector<NodeId>& there, const StateHolder* before) const;
+  [[nodiscard]] const Answer& answer_for(const Arrangement& arrangement, const StateHolder* before);
+  [[nodiscard]] Answer find_answer(const std::vector<NodeId>& nodes, const StateHolder* before);
+  [[nodiscard]] Answer place_on_used(Planned planned, const std::vector<NodeId>& nodes, const Cluster& cluster);
   [[nodiscard]] int add_site(const std::vector<NodeId>& nodes, Planned planned, const Cluster& cluster, StepSimulator& simulator, bool by_recovery);
   [[nodiscard]] PlanOrInfeasible ask(const PlanningContext& context, const StateHolder* before, const std::vector<NodeId>& nodes);
   [[nodiscard]] std::optional<int> by_recovery(const std::vector<NodeId>& there, const StateHolder& before);
@@ -87,7 +100,9 @@ class PlannedWorld final : public JobWorld {
   StateSizes sizes_;
   StepMemory memory_;
   std::vector<Site> sites_;
-  std::map<std::uint64_t, int> site_of_;  ///< by arrangement; -1: none fits
+  std::map<std::uint64_t, Answer> answers_;  ///< by arrangement
+  std::map<std::uint64_t, int> site_of_;  ///< by arrangement of the nodes that have work
+  std::vector<Spared> spared_;
   std::map<std::string, std::optional<StateTransfer>> transfers_;
   std::map<std::string, int> replanned_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, double> shared_;  ///< bytes of two roles

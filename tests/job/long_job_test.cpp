@@ -110,6 +110,15 @@ TEST_CASE("planning takes the time that the scenario says, whatever it took here
   CHECK(quick.job->times.reconfiguration == Seconds(0));
 }
 
+TEST_CASE("an upload slows the steps that travel beside it") {
+  const auto results = run(scenario("store: {bandwidth: 100 GB/s}", "horizon: 5 h",
+                                    "{fixed: {data: 16, micro_batch: 1, zero: 1, recompute: full, recovery: {restart_from_checkpoint: {every: 10 min, to: [host]}}}}, "
+                                    "{fixed: {data: 16, micro_batch: 1, zero: 1, recompute: full, recovery: {asynchronous_checkpoint: {every: 10 min}}}}", 16));
+  const auto each = [](const CaseResult& result) { return result.job->times.checkpoint.value / double(result.job->saves); };
+  for (const CaseResult& result : results) check_sums(result);
+  CHECK(each(results[1]) > 1.05 * each(results[0]));  // the snapshot alone, and with what the upload takes of the gradients' way
+}
+
 TEST_CASE("a job that no cluster of its nodes fits says why") {
   const CaseResult result = run(scenario("", "horizon: 1 h", "{fixed: {pipeline: 1, data: 4, micro_batch: 8}}")).front();
   CHECK(result.status == CaseStatus::infeasible);
