@@ -23,7 +23,7 @@ Schema nic_schema() {
 }  // namespace
 
 Schema transport_schema() {
-  return choice({"infiniband", "roce", "ethernet", "efa"},
+  return choice({"infiniband", "roce", "ethernet", "efa", "efa2"},
                 "how NICs talk; default: the fabric's, the instance's, infiniband");
 }
 

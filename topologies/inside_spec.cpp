@@ -101,12 +101,22 @@ class InsideReader {
     const std::string own = spec_.name + ".inside";
     const View slot_over = kind == InsideKind::pcie ? options_ : View();
     spec_.pcie = link_class(known_transport(spec_.gpu->pcie), written(slot_over, slot_rate()), slot_over, own);
+    set_bridge();
     if (kind == InsideKind::pcie) return;
     const NvlinkEntry& nvlink = *spec_.gpu->nvlink;
     BytesPerSecond one = nvlink.bandwidth;
     if (kind == InsideKind::nvlink_mesh) one = nvlink.link;
     if (kind == InsideKind::full_mesh) one = nvlink.bandwidth / 7.0;
     spec_.direct = link_class(known_transport(nvlink.transport), written(options_, one), options_, own);
+  }
+
+  /// As wide as a slot; what peers make of it is another matter.
+  void set_bridge() {
+    const bool staged = options_ && options_["staged_peers"].boolean_or(false);
+    const TransportEntry* known = catalogue().transport(spec_.gpu->pcie + (staged ? "_staged" : "_bridge"));
+    if (staged && known == nullptr) return fail(options_["staged_peers"], "staging is measured on PCIe 4 alone, and not on " + spec_.gpu->pcie);
+    spec_.bridge = spec_.pcie;
+    if (known != nullptr) spec_.bridge.transport = known->transport;
   }
 
   static BytesPerSecond written(const View& over, BytesPerSecond fallback) {
@@ -139,6 +149,7 @@ class InsideReader {
     spec_.inside = InsideKind::listed;
     spec_.given_sockets = 1;
     spec_.pcie = link_class(known_transport(spec_.gpu->pcie), slot_rate(), {}, "");
+    spec_.bridge = spec_.pcie;
     spec_.listed = listed_links(list, spec_.gpu->pcie, diagnostics_);
     check_listed(list);
   }
@@ -190,6 +201,9 @@ Schema inside_schema() {
   fields.push_back(
       optional("switches", integer(between(1, 64), "PCIe switches of a node, instead of gpus_per_switch")));
   fields.push_back(optional("sockets", integer(between(1, 8), "CPU sockets; default: 2 with several PCIe switches")));
+  fields.push_back(optional("staged_peers", boolean("GPUs that meet at a host bridge exchange through host memory, as with NCCL "
+                                                    "before 2.28"),
+                            "false"));
   fields.push_back(optional("domain", integer(between(1, 1000), "nvl72: nodes on the same NVLink switches"), "18"));
   fields.push_back(optional("links", link_list_schema(kPlaces)));
   return one_of({text(words), object(std::move(fields), "the same with its parameters, or every link")},

@@ -12,7 +12,7 @@ using namespace schema;
 namespace {
 
 bool network_card(const std::string& transport) {
-  return transport == "infiniband" || transport == "roce" || transport == "efa" || transport == "ethernet";
+  return transport == "infiniband" || transport == "roce" || transport == "efa" || transport == "efa2" || transport == "ethernet";
 }
 
 ListedLink listed_link(const View& item, const std::string& fallback, Diagnostics& diagnostics) {
@@ -73,6 +73,8 @@ LinkClass link_class(const TransportEntry& entry, BytesPerSecond nominal, const 
   made.transport.setup = over["setup"].quantity_or(entry.transport.setup);
   made.transport.step = over["step"].quantity_or(entry.transport.step);
   made.transport.ramp = over["ramp"].quantity_or(entry.transport.ramp);
+  // What the scenario says holds for collectives too.
+  made.transport.ring = made.transport.tree = made.transport.exchange = std::nullopt;
   return made;
 }
 
@@ -85,7 +87,7 @@ const TransportEntry& known_transport(const std::string& name) {
 LinkClass catalogue_link(const std::string& transport, BytesPerSecond nominal) {
   const TransportEntry& entry = known_transport(transport);
   LinkClass made{entry.transport, nominal, nominal * entry.efficiency_at(nominal), entry.latency};
-  if (network_card(transport)) made.transport.family = transport;
+  if (network_card(transport) && made.transport.family.empty()) made.transport.family = transport;
   return made;
 }
 

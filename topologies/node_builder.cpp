@@ -149,7 +149,7 @@ class NodeBuilder {
         const int socket = number * static_cast<int>(sockets_.size()) / switches;
         for (int k = 0; k < spec_.gpus_per_switch && gpu < spec_.gpus && gpu * blocks / spec_.gpus == block; ++k, ++gpu)
           builder_.join(gpus_[static_cast<std::size_t>(gpu)], pcie, spec_.pcie);
-        builder_.join(pcie, sockets_[static_cast<std::size_t>(socket)], spec_.pcie);
+        builder_.join(pcie, sockets_[static_cast<std::size_t>(socket)], spec_.bridge);
         if (!nics_.empty()) builder_.join(pcie, nics_[static_cast<std::size_t>(block)], spec_.pcie);
         ++number;
       }

@@ -101,7 +101,7 @@ class SpecReader {
     if (spec_.nics == 0) return;
     nic_rate_ *= static_cast<double>(given_nics_) / spec_.nics;
     spec_.nic = link_class(known_transport(transport_name()), nic_rate_, item_["nic"], spec_.name + ".nic");
-    spec_.nic.transport.family = transport_name();
+    if (spec_.nic.transport.family.empty()) spec_.nic.transport.family = transport_name();
   }
 
   [[nodiscard]] std::string transport_name() const {

@@ -29,6 +29,7 @@ struct NodeSpec {
   std::vector<ListedLink> listed;
   LinkClass direct;   ///< port to the NVSwitch, or one link of the mesh
   LinkClass pcie;     ///< slot of a GPU, a NIC, a PCIe switch
+  LinkClass bridge;   ///< of a PCIe switch at its socket
   LinkClass memory;   ///< a socket's DRAM
   LinkClass sockets;  ///< between two sockets
   LinkClass storage;  ///< nominal 0: none

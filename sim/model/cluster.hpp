@@ -65,21 +65,44 @@ struct Device {
   double slowdown = 1;           ///< its kernels take so many times as long as its type says
 };
 
-/// One way of running a collective over a class of links, in the form of Transport's own times.
-struct AlgorithmTimes {
-  Seconds setup{}, step{}, ramp{};
-  double rate = 1;               ///< share of the links' bandwidth that it reaches
-  int from = 2;                  ///< members or nodes (whichever hops count) below which it is not chosen
-  bool on_request = false;       ///< needs a switch or library that not every cluster has: never chosen unasked
+/// What a protocol's messages cost: setup, each message between neighbours on the way, each further one inside a node on a way
+/// between nodes, the ramp, and the share of the links' bandwidth that its bytes get.
+struct MessageTimes {
+  Seconds setup{}, step{}, inner{}, ramp{};
+  double rate = 1;
 };
 
-/// How a class of links behaves beyond its bandwidth (fidelity.md §2, collectives):
-///   t = setup + step · steps + x + sqrt(x · ramp),   x = bytes on the busiest link / bandwidth
+/// What a library expects of a protocol when it chooses: setup + step · messages + inner · messages inside + x / rate, ramp 0.
+struct Expectation {
+  MessageTimes times;
+  std::vector<double> by_size;   ///< factors of rate for messages of 64 B, 128 B, .. and all larger ones; empty: 1
+};
+
+/// One of the ways in which a library sends an algorithm's messages (NCCL: ll, ll128, simple).
+struct Protocol {
+  std::string name;              ///< "": the only one
+  MessageTimes times;
+  std::optional<Expectation> expected;  ///< by which the library chooses; absent: it knows the true times
+};
+
+/// One way of running a collective over a class of links.
+struct AlgorithmTimes {
+  std::vector<Protocol> protocols;       ///< at least one
+  int from = 2;                  ///< members or nodes (whichever hops count) below which it is not chosen
+  bool on_request = false;       ///< needs a switch or library that not every cluster has: never chosen unasked
+  bool shared = false;           ///< all members' bytes pass one place (staging in host memory): `rate` is all members'
+  double own = 0;                ///< all-to-all: share of a member's own part that costs as if it were sent
+};
+
+/// How a class of links behaves beyond its bandwidth; x = bytes on the busiest link / bandwidth. Transfers, and collectives without
+/// measurements of their own:    t = setup + step · steps + x + sqrt(x · ramp)
+/// A protocol's messages:         t = setup + hypot(step · messages + inner · messages inside, x / rate) + sqrt(x / rate · ramp)
 struct Transport {
   std::string name;              ///< nvlink3, pcie4, infiniband, efa, ethernet, ..
   Seconds setup{};               ///< a0: a collective or transfer that does nothing
-  Seconds step{};                ///< a1: each further step of its algorithm
+  Seconds step{};                ///< a1: each further step of its algorithm, there and back
   Seconds ramp{};                ///< c
+  bool bridge = false;           ///< of a PCIe switch to a socket: peers that meet there go by its times, not those of the slots
   bool direct_memory = true;     ///< devices reach it without staging through the host
   std::string family{};          ///< of network cards: only equal families exchange memory directly; "": not a network
   std::optional<AlgorithmTimes> ring;  ///< absent: setup, step and ramp, which always hold for single transfers

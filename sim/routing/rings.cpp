@@ -168,6 +168,11 @@ class RingBuilder {
       common_ = true;
     }
     if (common_) return;
+    if (const auto bridge = router_.bridge_inside(hop)) {
+      if (slowest_.value == 0 || hop.bottleneck <= slowest_) use_.transport = *bridge;
+      slowest_ = slowest_.value == 0 ? hop.bottleneck : std::min(slowest_, hop.bottleneck);
+      return;
+    }
     if (slowest_.value > 0 && hop.bottleneck >= slowest_) return;
     slowest_ = hop.bottleneck;
     use_.transport = router_.transport_of(hop);

@@ -105,6 +105,7 @@ TransportId Router::transport_of(const Route& route) const {
   require(!route.links.empty(), "a route of no links has no transport");
   if (const auto common = common_transport(route)) return *common;
   const auto& links = state_->cluster.links;
+  if (const auto bridge = bridge_inside(route)) return *bridge;
   const auto slowest = std::min_element(route.links.begin(), route.links.end(), [&](LinkId a, LinkId b) {
     return links[index(a)].bandwidth < links[index(b)].bandwidth;
   });
@@ -113,6 +114,17 @@ TransportId Router::transport_of(const Route& route) const {
 
 std::optional<TransportId> Router::common_transport(const Route& route) const {
   return state_->families.fallback_for(route.links);
+}
+
+std::optional<TransportId> Router::bridge_inside(const Route& route) const {
+  std::optional<TransportId> bridge;
+  for (const LinkId link : route.links) {
+    const TransportId id = state_->cluster.links[index(link)].transport;
+    const Transport& transport = state_->cluster.transports[index(id)];
+    if (!transport.family.empty()) return std::nullopt;
+    if (transport.bridge) bridge = id;
+  }
+  return bridge;
 }
 
 NodeId Router::island_of(NodeId node) const { return state_->islands[index(node)]; }

@@ -58,7 +58,7 @@ class Router {
   /// none twice.
   [[nodiscard]] RingUse rings(std::span<const DeviceId> members) const;
 
-  /// The transport of the slowest link of a route; where its NICs are of families that cannot exchange memory directly
+  /// The transport of the slowest link of a route; inside a node that of a host bridge which it passes; where its NICs are of families that cannot exchange memory directly
   /// (InfiniBand and RoCE, say), or one of its links speaks TCP only, the cluster's TCP transport. Rings: the same for
   /// all hops as soon as one needs it, since a communicator chooses its transport once. Bytes still move at the links'
   /// own rates.
@@ -72,6 +72,7 @@ class Router {
   [[nodiscard]] std::optional<std::vector<LinkId>> search_route(DeviceId from, DeviceId to) const;
   [[nodiscard]] std::optional<std::vector<LinkId>> route_by_peer(DeviceId from, DeviceId to) const;
   [[nodiscard]] std::optional<TransportId> common_transport(const Route& route) const;
+  [[nodiscard]] std::optional<TransportId> bridge_inside(const Route& route) const;
   [[nodiscard]] NodeId island_of(NodeId node) const;
   [[nodiscard]] std::vector<LinkId> direct_links(DeviceId from, DeviceId to) const;
   [[nodiscard]] DeviceId nic_of(DeviceId gpu) const;

@@ -56,7 +56,7 @@ TEST_CASE("hierarchical: scattered inside, added up between nodes, gathered insi
 TEST_CASE("in the network: every byte leaves a device once, and 1/n comes on top") {
   WireCase switched({.nodes = 4}, reduced_by(Algorithm::in_network));
   CHECK_THROWS_WITH(switched.step(), "no in-network all-reduce over net");
-  switched.cluster.transports[1].in_network = AlgorithmTimes{.on_request = true};
+  switched.cluster.transports[1].in_network = AlgorithmTimes{.protocols = {Protocol{}}, .on_request = true};
   CHECK(near(switched.step(), 3_ms + 4_ms));
 }
 

@@ -150,3 +150,19 @@ TEST_CASE("the tables of measured Blackwell kernels") {
   CHECK(catalogue().gpu("H100-500W")->type.gemm.at(DataType::bf16).sustained == 0.72);
   CHECK_FALSE(catalogue().gpu("GB300")->type.extrapolated);
 }
+
+TEST_CASE("protocols carry a library's names alone, and its expectations are whole") {
+  for (const char* name : {"nvlink3", "nvlink4", "nvlink5", "pcie4", "pcie4_staged", "pcie5", "pcie5_bridge", "infiniband", "efa", "efa2"}) {
+    INFO(name);
+    const Transport& transport = catalogue().transport(name)->transport;
+    REQUIRE(transport.ring);
+    for (const auto& way : {transport.ring, transport.tree, transport.in_network, transport.exchange}) {
+      if (!way) continue;
+      for (const Protocol& protocol : way->protocols) {
+        CHECK((protocol.name.empty() || protocol.name == "ll" || protocol.name == "ll128" || protocol.name == "simple"));
+        CHECK(protocol.expected.has_value() == way->protocols.front().expected.has_value());
+        CHECK(protocol.times.rate <= 1 / catalogue().transport(name)->efficiency + 1e-3);  // none beats the nominal bandwidth
+      }
+    }
+  }
+}

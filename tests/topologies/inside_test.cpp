@@ -114,7 +114,8 @@ TEST_CASE("more NICs than GPUs are taken together") {
   const Link& nic = link_named(c, "p5.0.nic7>fabric.switch");
   REQUIRE(nic.nominal.value == 50e9);
   REQUIRE(nic.bandwidth.value == 40e9);
-  REQUIRE(transport_of(c, nic).name == "efa");
+  REQUIRE(transport_of(c, nic).name == "efa2");
+  REQUIRE(transport_of(c, nic).family == "efa");
 }
 
 TEST_CASE("host keys of the scenario win") {

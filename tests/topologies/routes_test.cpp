@@ -130,3 +130,23 @@ TEST_CASE("one NIC for eight GPUs: one ring, the other nodes' NICs carry it once
   REQUIRE(times_of(c, mixed, "v.0.nic0>fabric.switch") == 8);
   REQUIRE(times_of(c, mixed, "a.0.nic5>fabric.switch") == 1);
 }
+
+TEST_CASE("GPUs that meet at a host bridge go by its times; neighbours under one PCIe switch by their slots'") {
+  const auto ring_of = [](const char* inside, std::size_t members) {
+    const Cluster c = build(std::string("nodes: [{name: a, gpu: L40S, gpus_per_node: 8, count: 1, inside: {kind: pcie") + inside + "}}]");
+    std::vector<DeviceId> gpus = c.gpus();
+    gpus.resize(members);
+    return c.transports[index(Router(c).rings(gpus).transport)].name;
+  };
+  CHECK(ring_of("", 8) == "pcie4");
+  CHECK(ring_of(", staged_peers: true", 2) == "pcie4");
+  CHECK(ring_of(", staged_peers: true", 4) == "pcie4_staged");
+  CHECK(ring_of(", staged_peers: true, gpus_per_switch: 1", 2) == "pcie4_staged");
+  const Cluster blackwell = build("nodes: [{name: a, gpu: RTX-PRO-6000, gpus_per_node: 4, count: 1}]");
+  CHECK(blackwell.transports[index(Router(blackwell).rings(blackwell.gpus()).transport)].name == "pcie5_bridge");
+}
+
+TEST_CASE("staging is measured on PCIe 4 alone") {
+  CHECK(mistakes("nodes: [{name: a, gpu: T4, gpus_per_node: 2, count: 1, inside: {kind: pcie, staged_peers: true}}]") ==
+        "staging is measured on PCIe 4 alone, and not on pcie3");
+}

@@ -1,6 +1,7 @@
 // fit-collectives [DATA_FOLDER] [--write TRANSPORTS_YAML]: fits the times of collectives to measurements, prints them and the
 // errors on what was held out, and puts them into the catalogue.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,7 @@
 #include "sim/units/error.hpp"
 #include "topologies/catalogue.hpp"
 #include "validation/fit/collectives_fit.hpp"
+#include "validation/fit/library.hpp"
 
 namespace trainyard::fit {
 namespace {
@@ -22,9 +24,6 @@ constexpr double kMiB = 1024 * 1024;
 const std::string kIntraSource = "nccl_intranode_measured.csv (ai-dynamo/aiconfigurator systems/data/*/comm/nccl), half precision, every second size";
 const std::string kInterSource = "network_nccl_tests.csv (NetX-lab/Echo, AWS and CoreWeave nccl-tests logs), every second size";
 
-/// Measured on L40S alone, whose collectives look abnormal (no peer access; README.md of the data): shown, not put into the catalogue.
-const std::string kNotWritten = "pcie4";
-
 struct Fitted {
   Transport transport;
   std::string source;
@@ -33,20 +32,41 @@ struct Fitted {
 
 std::string time_text(Seconds time) { return fmt::format("{:.3g} us", time.value * 1e6); }
 
-std::string times_text(const AlgorithmTimes& times) {
-  std::string text = fmt::format("{{setup: {}, step: {}, ramp: {}, rate: {:.4g}", time_text(times.setup), time_text(times.step),
-                                 time_text(times.ramp), times.rate);
-  if (times.from > 2) text += fmt::format(", from: {}", times.from);
-  if (times.on_request) text += ", on_request: true";
-  return text + "}";
+std::string times_text(const MessageTimes& times) {
+  std::string text = fmt::format("setup: {}, step: {}", time_text(times.setup), time_text(times.step));
+  if (times.inner.value > 0) text += ", inner: " + time_text(times.inner);
+  if (times.ramp.value > 0) text += ", ramp: " + time_text(times.ramp);
+  return text + fmt::format(", rate: {:.4g}", times.rate);
+}
+
+std::string expected_text(const Expectation& expected) {
+  std::string text = times_text(expected.times);
+  if (expected.by_size.empty()) return text;
+  return text + fmt::format(", by_size: [{}]", fmt::join(expected.by_size, ", "));
+}
+
+void add_lines(std::vector<std::string>& lines, const char* name, const std::optional<AlgorithmTimes>& times) {
+  if (!times) return;
+  lines.push_back(std::string(name) + ":");
+  if (times->from > 2) lines.push_back(fmt::format("  from: {}", times->from));
+  if (times->on_request) lines.push_back("  on_request: true");
+  if (times->shared) lines.push_back("  shared: true");
+  if (times->own > 0) lines.push_back(fmt::format("  own: {:.3g}", times->own));
+  lines.push_back("  protocols:");
+  for (const Protocol& protocol : times->protocols) {
+    const std::string named = protocol.name.empty() ? "" : "name: " + protocol.name + ", ";
+    const std::string expected = protocol.expected ? ", expected: {" + expected_text(*protocol.expected) + "}" : "";
+    lines.push_back("    - {" + named + times_text(protocol.times) + expected + "}");
+  }
 }
 
 std::vector<std::string> yaml_lines(const Fitted& fitted) {
   const Transport& t = fitted.transport;
-  std::vector<std::string> lines{"ring: " + times_text(*t.ring)};
-  if (t.tree) lines.push_back("tree: " + times_text(*t.tree));
-  if (t.in_network) lines.push_back("in_network: " + times_text(*t.in_network));
-  if (t.exchange) lines.push_back("exchange: " + times_text(*t.exchange));
+  std::vector<std::string> lines;
+  add_lines(lines, "ring", t.ring);
+  add_lines(lines, "tree", t.tree);
+  add_lines(lines, "in_network", t.in_network);
+  add_lines(lines, "exchange", t.exchange);
   lines.push_back("fit: \"" + fitted.source + "\"");
   for (std::string& line : lines) line = "    " + line + kMark;
   return lines;
@@ -78,20 +98,22 @@ void write_catalogue(const std::string& file, const std::vector<Fitted>& all) {
 /// Before the fit: what the catalogue says without earlier fits' algorithms.
 Transport start_of(const std::string& name) {
   Transport transport = catalogue().transport(name)->transport;
-  transport.tree = transport.in_network = transport.exchange = std::nullopt;
-  transport.ring = AlgorithmTimes{transport.setup, transport.step, transport.ramp};
+  transport.ring = transport.tree = transport.in_network = transport.exchange = std::nullopt;
   return transport;
 }
 
 Fitted fit_inside(const std::string& name, const std::string& folder, const std::vector<Measurement>& intra) {
   Fitted fitted{start_of(name), kIntraSource, {}};
   std::ranges::copy_if(intra, std::back_inserter(fitted.measurements), [&](const Measurement& m) { return m.transport == name; });
-  fitted.transport.exchange = AlgorithmTimes{8_us, 0.1_us, 20_us, 0.9};
+  std::ranges::copy_if(large_points(folder), std::back_inserter(fitted.measurements), [&](const Measurement& m) { return m.transport == name; });
+  const double efficiency = catalogue().transport(name)->efficiency_at(fitted.measurements[0].shape.ring_rate);
+  fitted.transport.ring = ring_inside(name, fitted.measurements[0].shape.ring_rate);
+  fitted.transport.exchange = exchange_inside(name);
   if (const int from = fewest_in_network(folder, name); from > 0) {
-    fitted.transport.in_network = AlgorithmTimes{30_us, 1_us, 20_us, 0.8, from};
+    fitted.transport.in_network = switch_inside(from, fitted.measurements[0].shape.ring_rate, name);
     fitted.source += fmt::format("; in-network from {} members: bandwidth_points.csv (stas00/ml-engineering)", from);
   }
-  fit(fitted.transport, catalogue().transport(name)->efficiency_at(fitted.measurements[0].shape.ring_rate), fitted.measurements);
+  fit(fitted.transport, efficiency, fitted.measurements, false);
   return fitted;
 }
 
@@ -103,11 +125,14 @@ Fitted fit_between(const std::string& name, const std::vector<Measurement>& inte
       if (other.transport.name == measurement.shape.inside->transport.name) measurement.shape.inside->transport = other.transport;
     fitted.measurements.push_back(measurement);
   }
-  fitted.transport.tree = AlgorithmTimes{15_us, 20_us, 40_us, 0.9};
+  const CollectiveShape& shape = fitted.measurements[0].shape;
+  const Ways ways = ways_between(name, shape.ring_rate * double(shape.rings), shape.inside->transport);
+  fitted.transport.ring = ways.ring;
+  fitted.transport.tree = ways.tree;
   const bool in_switches = std::ranges::any_of(fitted.measurements,
                                                [](const Measurement& m) { return m.shape.algorithm == Algorithm::in_network; });
-  if (in_switches) fitted.transport.in_network = AlgorithmTimes{30_us, 5_us, 40_us, 0.9, 2, true};
-  fit(fitted.transport, catalogue().transport(name)->efficiency, fitted.measurements);
+  if (in_switches) fitted.transport.in_network = switch_between();
+  fit(fitted.transport, catalogue().transport(name)->efficiency_at(shape.ring_rate), fitted.measurements, ways.ring_as_tree);
   return fitted;
 }
 
@@ -179,7 +204,7 @@ void report_between(const std::vector<Fitted>& between) {
 }
 
 void report_points(const std::vector<Fitted>& inside, const std::string& folder) {
-  fmt::print("\nall-reduces of 8 and 16 GiB inside a node (bandwidth_points.csv, not fitted to)\n");
+  fmt::print("\nall-reduces of 8 and 16 GiB inside a node (bandwidth_points.csv, even numbers of GPUs held out)\n");
   for (const Measurement& m : large_points(folder))
     for (const Fitted& fitted : inside)
       if (fitted.transport.name == m.transport)
@@ -189,8 +214,8 @@ void report_points(const std::vector<Fitted>& inside, const std::string& folder)
 void run(const std::string& folder, const std::string& file) {
   const std::vector<Measurement> intra = intra_node(folder), inter = inter_node(folder);
   std::vector<Fitted> inside, between;
-  for (const char* name : {"nvlink3", "nvlink4", "nvlink5", "pcie4", "pcie5"}) inside.push_back(fit_inside(name, folder, intra));
-  for (const char* name : {"infiniband", "efa"}) between.push_back(fit_between(name, inter, inside));
+  for (const char* name : {"nvlink3", "nvlink4", "nvlink5", "pcie4", "pcie4_staged", "pcie5", "pcie5_bridge"}) inside.push_back(fit_inside(name, folder, intra));
+  for (const char* name : {"infiniband", "efa", "efa2"}) between.push_back(fit_between(name, inter, inside));
   for (const auto* part : {&inside, &between})
     for (const Fitted& fitted : *part) {
       fmt::print("{}\n", fitted.transport.name);
@@ -200,8 +225,7 @@ void run(const std::string& folder, const std::string& file) {
   report_between(between);
   report_points(inside, folder);
   if (file.empty()) return;
-  std::vector<Fitted> all;
-  std::ranges::copy_if(inside, std::back_inserter(all), [](const Fitted& f) { return f.transport.name != kNotWritten; });
+  std::vector<Fitted> all = inside;
   all.insert(all.end(), between.begin(), between.end());
   write_catalogue(file, all);
 }

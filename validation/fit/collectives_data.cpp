@@ -39,11 +39,17 @@ std::vector<Row> table(const std::string& file) {
   return rows;
 }
 
-struct System { std::string transport; BytesPerSecond nominal; };
+/// What its GPUs reach one another by, and what more than two of them do.
+struct System { std::string transport; BytesPerSecond nominal; std::string above_two; };
+// Without NVLink: GPUs 0 and 1 are neighbours. More meet at the host: NCCL before 2.28 stages such traffic in host memory (L40S, 2.27;
+// src/graph/paths.cc, ncclTopoCheckP2p: no peer access across host bridges, but between two GPUs of an AMD host), later versions pass
+// the bridges (RTX PRO, 2.29).
 const std::map<std::string, System> kSystems{
-    {"a100_sxm", {"nvlink3", 300_GBps}},  {"h100_sxm", {"nvlink4", 450_GBps}}, {"h200_sxm", {"nvlink4", 450_GBps}},
-    {"b200_sxm", {"nvlink5", 900_GBps}},  {"b300_sxm", {"nvlink5", 900_GBps}}, {"gb200", {"nvlink5", 900_GBps}},
-    {"gb300", {"nvlink5", 900_GBps}},     {"l40s", {"pcie4", 31.5_GBps}},      {"rtx_pro_6000_server", {"pcie5", 63_GBps}}};
+    {"a100_sxm", {"nvlink3", 300_GBps, "nvlink3"}},  {"h100_sxm", {"nvlink4", 450_GBps, "nvlink4"}},
+    {"h200_sxm", {"nvlink4", 450_GBps, "nvlink4"}},  {"b200_sxm", {"nvlink5", 900_GBps, "nvlink5"}},
+    {"b300_sxm", {"nvlink5", 900_GBps, "nvlink5"}},  {"gb200", {"nvlink5", 900_GBps, "nvlink5"}},
+    {"gb300", {"nvlink5", 900_GBps, "nvlink5"}},     {"l40s", {"pcie4", 31.5_GBps, "pcie4_staged"}},
+    {"rtx_pro_6000_server", {"pcie5", 63_GBps, "pcie5_bridge"}}};
 const std::map<std::string, CollectiveKind> kOperations{{"all_reduce", CollectiveKind::all_reduce},
                                                         {"all_gather", CollectiveKind::all_gather},
                                                         {"reduce_scatter", CollectiveKind::reduce_scatter},
@@ -72,17 +78,17 @@ const std::map<std::string, Log> kLogs{
     {"echo_a100_128", {"infiniband", 8, 25_GBps, "nvlink3", 300_GBps, Algorithm::automatic}},
     {"cw_h100_64_sharp", {"infiniband", 8, 50_GBps, "nvlink4", 450_GBps, Algorithm::in_network}},
     {"aws_2xp4de", {"efa", 4, 12.5_GBps, "nvlink3", 300_GBps, Algorithm::automatic}},
-    {"aws_2xp5", {"efa", 32, 12.5_GBps, "nvlink4", 450_GBps, Algorithm::automatic}},
-    {"aws_16xp5en", {"efa", 16, 25_GBps, "nvlink4", 450_GBps, Algorithm::automatic}}};
+    {"aws_2xp5", {"efa2", 32, 12.5_GBps, "nvlink4", 450_GBps, Algorithm::automatic}},
+    {"aws_16xp5en", {"efa2", 16, 25_GBps, "nvlink4", 450_GBps, Algorithm::automatic}}};
 
 CollectiveShape between_shape(const Row& row, const Log& log) {
   CollectiveShape shape;
   shape.members = std::stoi(row.at("n_gpus"));
   shape.hops = std::stoi(row.at("n_nodes"));
   shape.rings = log.nics;
-  shape.ring_rate = reached({log.transport, log.nic});
+  shape.ring_rate = reached({log.transport, log.nic, ""});
   shape.algorithm = log.algorithm;
-  shape.inside = InnerGroup{shape.members / shape.hops, reached({log.inside, log.nvlink}),
+  shape.inside = InnerGroup{shape.members / shape.hops, reached({log.inside, log.nvlink, ""}),
                             catalogue().transport(log.inside)->transport};
   return shape;
 }
@@ -102,8 +108,9 @@ std::vector<Measurement> intra_node(const std::string& folder) {
     if (row.at("dtype") != "half") continue;
     const System& system = kSystems.at(row.at("system"));
     const double bytes = std::stod(row.at("bytes_assumed"));
-    all.push_back({row.at("system") + " " + row.at("op") + " " + row.at("n_gpus"), system.transport,
-                   inside_shape(kOperations.at(row.at("op")), std::stoi(row.at("n_gpus")), system), Bytes(bytes),
+    const int members = std::stoi(row.at("n_gpus"));
+    all.push_back({row.at("system") + " " + row.at("op") + " " + row.at("n_gpus"), members > 2 ? system.above_two : system.transport,
+                   inside_shape(kOperations.at(row.at("op")), members, system), Bytes(bytes),
                    Seconds(std::stod(row.at("latency_us")) * 1e-6), every_second(bytes)});
   }
   return all;
@@ -130,7 +137,7 @@ std::vector<Measurement> large_points(const std::string& folder) {
     const double bytes = std::stod(row.at("size")) * 1024 * 1024 * 1024;
     const double time = 2.0 * (members - 1) / members * bytes / (std::stod(row.at("value")) * 1e9);
     all.push_back({row.at("gpu") + " " + row.at("size") + " " + row.at("n_gpus"), system.transport,
-                   inside_shape(CollectiveKind::all_reduce, members, system), Bytes(bytes), Seconds(time), true});
+                   inside_shape(CollectiveKind::all_reduce, members, system), Bytes(bytes), Seconds(time), members % 2 == 0});
   }
   return all;
 }

@@ -22,7 +22,7 @@ struct Measurement {
 [[nodiscard]] std::vector<Measurement> intra_node(const std::string& folder);
 /// network_nccl_tests.csv, the logs over several nodes whose network is known (Echo's is taken as 8 x 200 Gbps, README.md there).
 [[nodiscard]] std::vector<Measurement> inter_node(const std::string& folder);
-/// bandwidth_points.csv: all-reduces of 8 and 16 GiB on 4 to 8 GPUs of one node. All held out.
+/// bandwidth_points.csv: all-reduces of 8 and 16 GiB on 4 to 8 GPUs of one node. Even numbers of GPUs are held out.
 [[nodiscard]] std::vector<Measurement> large_points(const std::string& folder);
 /// The fewest members for which NCCL chose in-network reduction, by transport, from the notes of bandwidth_points.csv; 0: never.
 [[nodiscard]] int fewest_in_network(const std::string& folder, const std::string& transport);
