@@ -8,6 +8,8 @@
 
 #include "sim/report/numbers.hpp"
 #include "validation/csv.hpp"
+#include "validation/ranking.hpp"
+#include "validation/yardsticks.hpp"
 
 namespace trainyard {
 namespace {
@@ -34,10 +36,13 @@ Json record_of(const ComparedRow& row) {
           {"model", m.model},
           {"measured_step_time_s", or_null(m.step_time_s)},
           {"predicted_step_time_s", or_null(p.step_time_s)},
+          {"step_time_error", or_null(time_error(row))},
           {"measured_peak_memory_bytes", or_null(m.peak_memory_bytes)},
           {"predicted_peak_memory_bytes", or_null(p.peak_memory_bytes)},
+          {"memory_error", or_null(memory_error(row))},
           {"measured_oom", or_null(m.out_of_memory)},
           {"predicted_oom", or_null(p.out_of_memory)},
+          {"memory_fill", or_null(p.fill)},
           {"status", word(p.status)},
           {"reason", p.reason.empty() ? Json(nullptr) : Json(p.reason)},
           {"split", split_of(m)}};
@@ -117,6 +122,47 @@ std::string verdict_table(const std::vector<GroupErrors>& groups) {
          text + "\n";
 }
 
+std::string scaled_cells(const std::optional<ErrorSummary>& e) {
+  return e ? fmt::format(" {:>6.1f}% {:>6.1f}%", 100 * e->median, 100 * e->p90) : fmt::format(" {:>7} {:>7}", "-", "-");
+}
+
+std::string yardstick_table(const std::vector<ComparedRow>& rows) {
+  std::string text = fmt::format("{:<14} {:>6} {:>15} {:>15} {:>15} {:>15}\n{:<14} {:>6}", "beside fits on", "rows", "Trainyard", "one per site",
+                                 "MFU by model", "MFU by GPU", "the answers", "");
+  for (int i = 0; i < 4; ++i) text += fmt::format(" {:>7} {:>7}", "median", "p90");
+  text += "\n";
+  for (const Yardsticks& y : yardsticks(rows)) {
+    if (!y.plain) continue;
+    text += fmt::format("{:<14} {:>6}", y.source, y.plain->count);
+    for (const auto* e : {&y.plain, &y.site, &y.mfu_by_model, &y.mfu_by_gpu}) text += scaled_cells(*e);
+    text += "\n";
+  }
+  return text + "\n";
+}
+
+/// By source: groups, means over them, and the worst of each.
+std::string ranking_table(const std::vector<ComparedRow>& rows) {
+  std::map<std::string, std::vector<RankedGroup>> by_source;
+  for (const RankedGroup& group : ranked_groups(rows)) by_source[group.source].push_back(group);
+  if (by_source.empty()) return "";
+  std::string text = fmt::format("{:<14} {:>6} {:>6} {:>9} {:>11} {:>12} {:>13}\n", "order", "groups", "rows", "mean tau", "lowest tau",
+                                 "mean regret", "worst regret");
+  for (const auto& [source, groups] : by_source) {
+    double tau = 0, regret = 0, lowest = 1, worst = 0;
+    std::size_t count = 0;
+    for (const RankedGroup& g : groups) {
+      tau += g.tau / double(groups.size());
+      regret += g.regret / double(groups.size());
+      lowest = std::min(lowest, g.tau);
+      worst = std::max(worst, g.regret);
+      count += g.rows;
+    }
+    text += fmt::format("{:<14} {:>6} {:>6} {:>9.2f} {:>11.2f} {:>11.1f}% {:>12.1f}%\n", source, groups.size(), count, tau, lowest,
+                        100 * regret, 100 * worst);
+  }
+  return text + "\n";
+}
+
 std::string reasons_table(const std::vector<ComparedRow>& rows) {
   std::string text;
   for (const auto& [reason, count] : counted_reasons(rows)) text += fmt::format("{:>6}  {}\n", count, reason);
@@ -151,10 +197,11 @@ std::string comparison_table(const std::vector<ComparedRow>& rows, std::size_t w
   const std::vector<GroupErrors> groups = group_errors(rows);
   std::string text = error_table(groups, "step time", &GroupErrors::time);
   if (!groups.empty() && groups.front().memory) text += error_table(groups, "peak memory", &GroupErrors::memory);
-  text += verdict_table(groups) + worst_table(rows, worst) + reasons_table(rows);
+  text += yardstick_table(rows) + ranking_table(rows) + verdict_table(groups) + worst_table(rows, worst) + reasons_table(rows);
   text +=
       "Errors are predicted / measured - 1; bias is their median. `calibrate` groups may be fitted on, `test` groups "
-      "not.\n";
+      "not. `one per site`: one factor for each source and GPU; `MFU`: one constant for each, both fitted on these rows. `tau`: order of\n"
+      "the layouts of one job; regret: time lost by taking the layout predicted best.\n";
   return text;
 }
 

@@ -9,6 +9,7 @@ namespace trainyard {
 /// What a published memory figure counts.
 enum class MemoryKind {
   allocated,  ///< tensors of the framework, without context, communicators and the allocator's slack
+  last_stage, ///< the same, on the last stage of the pipeline: the rank that logs
   device      ///< everything that the device holds, as its driver says
 };
 

@@ -1,7 +1,9 @@
 // Our own form of measurements: written and read.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -55,15 +57,25 @@ class Names {
   std::string lines_;
 };
 
+struct MemoryKey {
+  MemoryKind kind;
+  const char* key;
+};
+constexpr MemoryKey kMemoryKeys[] = {{MemoryKind::allocated, "allocated_memory"},
+                                     {MemoryKind::last_stage, "last_stage_memory"},
+                                     {MemoryKind::device, "device_memory"}};
+
+const char* key_of(MemoryKind kind) {
+  return std::find_if(std::begin(kMemoryKeys), std::end(kMemoryKeys), [&](const MemoryKey& k) { return k.kind == kind; })->key;
+}
+
 std::string line_of(const Measurement& m, Names& clusters, Names& workloads) {
   std::string text = fmt::format(
       "  - {{id: {}, table: {}, gpu: {}, gpus: {}, model: {}, group: {}, cluster: {}, workload: {}, plan: {}",
       quoted(m.id), quoted(m.file), quoted(m.gpu), m.gpus, quoted(m.model), quoted(m.group), clusters.of(m.cluster),
       workloads.of(m.workload), m.plan);
   if (m.step_time_s) text += fmt::format(", step_time: {} s", *m.step_time_s);
-  if (m.peak_memory_bytes)
-    text += fmt::format(", {}: {} B", m.memory_kind == MemoryKind::device ? "device_memory" : "allocated_memory",
-                        *m.peak_memory_bytes);
+  if (m.peak_memory_bytes) text += fmt::format(", {}: {} B", key_of(m.memory_kind), *m.peak_memory_bytes);
   if (m.out_of_memory) text += fmt::format(", out_of_memory: {}", *m.out_of_memory);
   return text + fmt::format(", source: {}}}\n", quoted(m.citation));
 }
@@ -78,7 +90,7 @@ Schema form() {
        required("model", text("as its source says")), required("group", text("near-copies of one job")),
        required("cluster", text("name")), required("workload", text("name")),
        required("plan", any("options of `fixed`")), optional("step_time", seconds), optional("device_memory", bytes),
-       optional("allocated_memory", bytes), optional("out_of_memory", boolean("whether the run ended so")),
+       optional("allocated_memory", bytes), optional("last_stage_memory", bytes), optional("out_of_memory", boolean("whether the run ended so")),
        required("source", text("where it was published"))},
       "one measurement");
   const Schema named = mapping("name", any("section of a scenario"), "sections by name");
@@ -88,10 +100,12 @@ Schema form() {
       "measurements");
 }
 
-std::optional<double> bytes_of(const View& line) {
-  for (const char* key : {"allocated_memory", "device_memory"})
-    if (line[key]) return line[key].quantity<Bytes>().value;
-  return std::nullopt;
+void read_memory(const View& line, Measurement& m) {
+  for (const MemoryKey& it : kMemoryKeys) {
+    if (!line[it.key]) continue;
+    m.peak_memory_bytes = line[it.key].quantity<Bytes>().value;
+    m.memory_kind = it.kind;
+  }
 }
 
 std::string section(const View& named, const View& name, Diagnostics& diagnostics) {
@@ -114,8 +128,7 @@ Measurement measurement_of(const View& root, const View& line, Diagnostics& diag
   m.workload = section(root["workloads"], line["workload"], diagnostics);
   m.plan = flow(line["plan"].value());
   if (line["step_time"]) m.step_time_s = line["step_time"].quantity<Seconds>().value;
-  m.peak_memory_bytes = bytes_of(line);
-  if (line["device_memory"]) m.memory_kind = MemoryKind::device;
+  read_memory(line, m);
   if (line["out_of_memory"]) m.out_of_memory = line["out_of_memory"].boolean();
   return m;
 }

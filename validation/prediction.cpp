@@ -54,9 +54,13 @@ void skip(Prediction& prediction, const std::string& reason) {
 }
 
 /// Reserved memory is no allocation of the framework.
-double comparable_bytes(const MemoryReport& memory, MemoryKind kind) {
-  const Bytes reserved = memory.at_peak[static_cast<std::size_t>(MemoryClass::reserved)];
-  return (kind == MemoryKind::device ? memory.peak : memory.peak - reserved).value;
+double comparable_bytes(const StepReport& step, MemoryKind kind) {
+  const Bytes reserved = step.memory.at_peak[static_cast<std::size_t>(MemoryClass::reserved)];
+  switch (kind) {
+    case MemoryKind::device: return step.memory.peak.value;
+    case MemoryKind::last_stage: return step.last_stage_memory.value;
+    default: return (step.memory.peak - reserved).value;
+  }
 }
 
 void take(const CaseResult& result, const Measurement& measurement, Prediction& prediction) {
@@ -68,19 +72,24 @@ void take(const CaseResult& result, const Measurement& measurement, Prediction& 
     return;
   }
   if (result.step.step_time.value > 0) prediction.step_time_s = result.step.step_time.value;
+  if (result.step.flops_known && result.step.peak.value > 0)
+    prediction.ideal_time_s = (result.step.model_flops / result.step.peak).value;
   if (result.step.memory.capacity.value > 0) {
-    prediction.peak_memory_bytes = comparable_bytes(result.step.memory, measurement.memory_kind);
+    prediction.peak_memory_bytes = comparable_bytes(result.step, measurement.memory_kind);
     prediction.out_of_memory = !result.step.memory.fits();
+    prediction.fill = result.step.memory.peak / result.step.memory.capacity;
   }
   if (!prediction.step_time_s && !prediction.out_of_memory) skip(prediction, result.reason);
 }
 
-/// The rows that can be simulated, with what their Cases point to.
+/// The rows that can be simulated, with what their Cases point to. Equal configurations (one job measured with several releases) are
+/// one case.
 struct Batch {
   Heads heads;
   std::deque<ConfigValue> plans;
   std::vector<Case> cases;
-  std::vector<std::size_t> rows;
+  std::vector<std::vector<std::size_t>> rows;  ///< [case]
+  std::map<std::string, std::size_t> known;
 
   void add(const Measurement& m, std::size_t row, Prediction& prediction) {
     if (!m.unmapped.empty()) return skip(prediction, m.unmapped);
@@ -88,11 +97,18 @@ struct Batch {
     if (!head.scenario) return skip(prediction, head.refused);
     const Variant& variant = head.scenario->variants.front();
     prediction.parameters = variant.workload.modules.empty() ? 0 : parameter_count(variant.workload.modules.front());
+    prediction.sequence_length = variant.workload.data.sequence_length;
+    prediction.global_batch = variant.workload.global_batch;
+    const auto [entry, is_new] = known.try_emplace(m.cluster + m.workload + m.plan, cases.size());
+    if (!is_new) return rows[entry->second].push_back(row);
     Diagnostics diagnostics;
     plans.push_back(read_yaml_text(m.plan, "measurement", diagnostics));
-    if (!diagnostics.empty()) return skip(prediction, first_mistake(diagnostics.text()));
+    if (!diagnostics.empty()) {
+      known.erase(entry);
+      return skip(prediction, first_mistake(diagnostics.text()));
+    }
     cases.push_back({m.id, "", "fixed", &variant.cluster, &variant.workload, &plans.back(), ".", 1});
-    rows.push_back(row);
+    rows.push_back({row});
   }
 };
 
@@ -105,7 +121,7 @@ std::vector<Prediction> predict(const std::vector<Measurement>& measurements, in
   for (std::size_t i = 0; i < measurements.size(); ++i) batch.add(measurements[i], i, predictions[i]);
   const std::vector<CaseResult> results = run_cases(batch.cases, CaseOptions{}, jobs, nursery, progress);
   for (std::size_t r = 0; r < results.size(); ++r)
-    take(results[r], measurements[batch.rows[r]], predictions[batch.rows[r]]);
+    for (const std::size_t row : batch.rows[r]) take(results[r], measurements[row], predictions[row]);
   return predictions;
 }
 

@@ -255,7 +255,7 @@ Schema workload_schema() {
       schema::optional("sequence_length", schema::integer(between(1, 1 << 24), "tokens of a sequence")),
       schema::optional("global_batch", schema::integer(between(1, 1 << 28), "sequences a step")),
       schema::optional("precision",
-                       schema::choice({"fp16", "bf16", "fp32", "fp8", "fp4"}, "type of weights and activations; fp8 and fp4: of the layers' products, with bf16 weights and activations"),
+                       schema::choice({"fp16", "bf16", "fp32", "tf32", "fp8", "fp4"}, "type of weights and activations; tf32: fp32 with products on tensor cores; fp8 and fp4: of the layers' products, with bf16 weights and activations"),
                        kDefaultPrecision),
       schema::optional("optimizer", schema::choice({"adam", "sgd", "adafactor", "lion", "muon"}, "the optimizer"),
                        "adam"),

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "sim/model/device_rates.hpp"
 #include "sim/units/error.hpp"
 
 namespace trainyard {
@@ -27,9 +28,9 @@ const GemmCurve& curve_of(const DeviceType& device, DataType type) {
 }
 
 FlopsPerSecond peak_of(const DeviceType& device, DataType type) {
-  const auto found = device.peak.find(type);
-  require(found != device.peak.end(), device.name + " does not compute in " + std::string(name(type)));
-  return found->second;
+  const std::optional<FlopsPerSecond> peak = peak_rate(device, type);
+  require(peak.has_value(), device.name + " does not compute in " + std::string(name(type)));
+  return *peak;
 }
 
 }  // namespace

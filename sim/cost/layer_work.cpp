@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/cost/gradient_traffic.hpp"
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/measured_layer.hpp"
+#include "sim/cost/selective_recompute.hpp"
 
 namespace trainyard {
 namespace {
@@ -26,26 +28,43 @@ class LayerWriter {
       : cut_(cut), device_(device), precision_(precision), software_(software) {}
 
   void forward(const Operator& op, TaskKind kind, std::vector<Piece>& out) const {
-    if (gathers_input(op) && splits_rows(op) && begins_join(op))
-      collect(CollectiveKind::all_gather, input_size(op), out);
+    const bool gathers = gathers_input(op) && splits_rows(op) && begins_join(op);
+    const bool reduces = leaves_partial_sums(op) && ends_join(op);
+    const double beside = runs_in_parts(op) ? 1 - 1.0 / cut_.tensor : 0;
+    if (gathers) collect(CollectiveKind::all_gather, input_size(op) * (1 - beside), out);
     if (op.gathered.of(cut_.tokens) > Bytes(0))
       collect(CollectiveKind::all_gather, op.gathered.of(cut_.tokens) * cut_.sequences, out);
     cast(op, kind, shape_of(op).k, out);
     const std::size_t first = out.size();
     for (Kernel& kernel : forward_kernels(op)) out.push_back({kind, op.name, std::move(kernel), std::nullopt});
+    if (beside > 0 && gathers) out.back().collective = LayerCollective{CollectiveKind::all_gather, input_size(op) * beside};
+    if (beside > 0 && reduces) out.back().collective = LayerCollective{reduction(op), output_size(op) * beside};
     exchange_context(op, false, first, out);
-    if (leaves_partial_sums(op) && ends_join(op)) collect(reduction(op), output_size(op), out);
+    if (reduces) collect(reduction(op), output_size(op) * (1 - beside), out);
     if (op.group == "loss" && op.cut == TensorCut::vocabulary)
       for (int i = 0; i < kLossReductions; ++i) collect(CollectiveKind::all_reduce, kLossReductionBytes * rows(), out);
   }
 
+  /// What selective recompute of single products leaves: the sum of a row-cut product was kept.
+  void again(Operator op, double share, std::vector<Piece>& out) const {
+    if (share == 0) return;
+    op.gemm_n *= share;
+    const std::size_t first = out.size();
+    forward(op, TaskKind::recompute, out);
+    if (cut_.recompute != RecomputeKind::selective || !software_.selective_keeps_products) return;
+    const auto is_sum = [&](const Piece& piece) { return piece.kind == TaskKind::tensor && op.cut == TensorCut::row; };
+    out.erase(std::remove_if(out.begin() + std::ptrdiff_t(first), out.end(), is_sum), out.end());
+  }
+
   void backward(const Operator& op, std::vector<Piece>& out) const {
-    if (leaves_partial_sums(op) && splits_rows(op) && ends_join(op))
-      collect(CollectiveKind::all_gather, output_size(op), out);
+    const bool gathers = leaves_partial_sums(op) && splits_rows(op) && ends_join(op);
+    const double beside = runs_in_parts(op) ? 1 - 1.0 / cut_.tensor : 0;
+    if (gathers) collect(CollectiveKind::all_gather, output_size(op) * (1 - beside), out);
     cast(op, TaskKind::backward, shape_of(op).n, out);
     std::vector<Piece> kernels;
     for (Kernel& kernel : backward_kernels(op)) kernels.push_back({TaskKind::backward, op.name, std::move(kernel), std::nullopt});
     if (op.kind == OperatorClass::gemm && !is_batched(op) && op.trainable) kernels.back().kind = TaskKind::weight_gradient;
+    if (gathers && beside > 0) kernels.front().collective = LayerCollective{CollectiveKind::all_gather, output_size(op) * beside};
     const std::size_t first = out.size();
     if (gathers_input(op) && cut_.tensor > 1) {
       add_input_gradient(op, kernels, out);
@@ -67,6 +86,12 @@ class LayerWriter {
     return op.cut == TensorCut::row || (op.kind == OperatorClass::embedding && op.cut == TensorCut::vocabulary);
   }
 
+  /// All but the first part of a gather, or the last of a scatter, moves beside the product of its neighbour. Source: user buffers of
+  /// Transformer Engine (ring exchange in as many steps as there are members), as Wang et al., ASPLOS 2023, §5.
+  bool runs_in_parts(const Operator& op) const {
+    return software_.splits_tensor_products && software_.overlap_tensor && cut_.tensor > 1 && splits_rows(op) &&
+           op.kind == OperatorClass::gemm && (op.cut == TensorCut::column || op.cut == TensorCut::row) && op.join == TensorJoin::alone;
+  }
   bool splits_rows(const Operator& op) const { return cut_.sequence_parallel && op.splits_rows; }
   static bool begins_join(const Operator& op) { return op.join == TensorJoin::alone || op.join == TensorJoin::first; }
   static bool ends_join(const Operator& op) { return op.join == TensorJoin::alone || op.join == TensorJoin::last; }
@@ -170,6 +195,22 @@ class LayerWriter {
     return {rows(), op.gemm_n * (cuts_output ? share(op.cut) : 1.0), op.gemm_k * (cuts_input ? share(op.cut) : 1.0), 1};
   }
 
+  /// The product, and its way to the gradients of earlier micro-batches.
+  Kernel weight_gradient(const Operator& op, const GemmShape& shape) const {
+    Kernel kernel = product(op, shape);
+    if (is_batched(op)) return kernel;
+    const Bytes kept = gradient_traffic(op.parameters * share(op.cut), precision_, cut_, software_, true);
+    kernel.bytes += kept;
+    kernel.alone += memory_bound_time(device_, kept);
+    return kernel;
+  }
+
+  Bytes table_gradient(const Operator& op) const {
+    if (!op.trainable) return Bytes(0);
+    const double parameters = op.parameters * share(op.cut);
+    return table_gradient_traffic(parameters, precision_) + gradient_traffic(parameters, precision_, cut_, software_, false);
+  }
+
   Bytes scaled(const Cost<Bytes>& cost, TensorCut cut) const { return cost.of(cut_.tokens) * (cut_.sequences * share(cut)); }
 
   std::vector<Kernel> forward_kernels(const Operator& op) const {
@@ -185,9 +226,10 @@ class LayerWriter {
       case OperatorClass::gemm: {
         const GemmShape s = shape_of(op);
         if (!op.trainable) return {product(op, {s.m, s.k, s.n, s.batch})};
-        return {product(op, {s.m, s.k, s.n, s.batch}), product(op, {s.k, s.n, s.m, s.batch})};
+        return {product(op, {s.m, s.k, s.n, s.batch}), weight_gradient(op, {s.k, s.n, s.m, s.batch})};
       }
       case OperatorClass::attention: return attention_kernels(op, true);
+      case OperatorClass::embedding: return {traffic(op, scaled(op.backward_bytes, op.cut) + table_gradient(op))};
       default: return {traffic(op, scaled(op.backward_bytes, op.cut))};
     }
   }
@@ -215,9 +257,14 @@ class LayerWriter {
   const Software& software_;
 };
 
-bool is_recomputed(const Operator& op, RecomputeKind recompute, bool decoder) {
-  if (!decoder) return false;
-  return recompute == RecomputeKind::full || recompute == RecomputeKind::every || (recompute == RecomputeKind::selective && op.core_attention);
+/// Sharded matrices and tables of the layer, brought to where its kernels read them.
+std::optional<Piece> gathered_weights(const LayerType& layer, const LayerCut& cut, const DeviceType& device, DataType precision, TaskKind kind) {
+  double parameters = 0;
+  for (const Operator& op : layer.operators)
+    if (op.kind == OperatorClass::gemm || op.kind == OperatorClass::embedding) parameters += op.parameters * remaining_share(op.cut, cut);
+  if (!cut.sharded || parameters == 0) return std::nullopt;
+  const Bytes moved = gathered_weight_traffic(parameters, precision);
+  return Piece{kind, "gathered weights", Kernel{OperatorClass::memory_bound, {}, {}, moved, memory_bound_time(device, moved)}, std::nullopt};
 }
 
 }  // namespace
@@ -240,13 +287,15 @@ LayerWork layer_work(const LayerType& layer, const LayerCut& cut, const DeviceTy
                      const Software& software) {
   if (layer.profile) return measured_work(layer, cut, device);
   const LayerWriter writer(cut, device, precision, software);
-  const bool decoder = can_recompute(layer);
+  const std::vector<Repeated> repeated = repeated_work(layer, cut.recompute, precision, software);
   LayerWork work;
-  for (const Operator& op : layer.operators) {
+  if (const auto copy = gathered_weights(layer, cut, device, precision, TaskKind::forward)) work.forward.push_back(*copy);
+  if (const auto copy = gathered_weights(layer, cut, device, precision, TaskKind::backward); copy && cut.regathers) work.backward.push_back(*copy);
+  for (std::size_t i = 0; i < layer.operators.size(); ++i) {
+    const Operator& op = layer.operators[i];
     writer.forward(op, TaskKind::forward, work.forward);
-    if (!is_recomputed(op, cut.recompute, decoder)) continue;
-    writer.forward(op, TaskKind::recompute, work.recompute);
-    work.recomputed += op.forward_flops.of(cut.tokens) * (cut.sequences * writer.share(op.cut));
+    writer.again(op, repeated[i].share, work.recompute);
+    work.recomputed += op.forward_flops.of(cut.tokens) * (cut.sequences * writer.share(op.cut) * repeated[i].share);
   }
   for (auto op = layer.operators.rbegin(); op != layer.operators.rend(); ++op) writer.backward(*op, work.backward);
   return work;

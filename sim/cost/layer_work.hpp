@@ -21,6 +21,9 @@ struct LayerCut {
   ContextKind context_kind = ContextKind::ring;
   double sequences = 1;                  ///< of this device's micro-batch; a share 1/context of each counts as so much of one
   double tokens = 0;                     ///< of one sequence
+  double accumulated = 0;                ///< share of the micro-batches whose gradients are added to those of earlier ones
+  bool sharded = false;                  ///< weights are gathered for their use, and gradients scattered, in every micro-batch
+  bool regathers = true;                 ///< sharded weights are gathered again for the backward pass
 };
 
 /// Who takes part in a collective inside a layer.

@@ -6,6 +6,7 @@
 
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/measured_layer.hpp"
+#include "sim/cost/selective_recompute.hpp"
 #include "sim/units/text.hpp"
 
 namespace trainyard {
@@ -34,9 +35,11 @@ Bytes saved_by(const Operator& op, const LayerCut& cut, const DeviceType& device
 
 struct LayerActivations {
   Bytes all{}, core_attention{}, logits{};
+  Bytes products{};  ///< outputs that selective recompute keeps where it keeps products
 };
 
-LayerActivations activations_of(const LayerType& layer, const LayerCut& cut, const DeviceType& device, const Software& software) {
+LayerActivations activations_of(const LayerType& layer, const LayerCut& cut, const DeviceType& device, DataType precision,
+                                const Software& software) {
   LayerActivations sum;
   if (layer.only_measured()) sum.all = measured_at(curve_of(*layer.profile, device, cut.tensor), cut.sequences).saved;
   for (const Operator& op : layer.operators) {
@@ -45,6 +48,7 @@ LayerActivations activations_of(const LayerType& layer, const LayerCut& cut, con
     if (op.core_attention) sum.core_attention += saved;
     if (op.group == "loss") sum.logits += saved;
   }
+  if (software.selective_keeps_products) sum.products = kept_products(layer, cut, precision, software);
   return sum;
 }
 
@@ -54,7 +58,8 @@ Bytes kept_by(const LayerActivations& layer, const LayerType& type, RecomputeKin
   switch (recompute) {
     case RecomputeKind::full:
     case RecomputeKind::every: return layer_input;
-    case RecomputeKind::selective: return layer.all - layer.core_attention;
+    case RecomputeKind::selective:
+      return layer.products > Bytes(0) ? std::min(layer.all, layer.products + layer_input) : layer.all - layer.core_attention;
     default: return layer.all;
   }
 }
@@ -104,6 +109,15 @@ double sum_parameters(const Module& module, std::span<const LayerId> layers, con
   return sum;
 }
 
+/// In the workload's precision, or with `narrow_weights` in that of the products.
+Bytes weight_bytes(const Module& module, std::span<const LayerId> layers, const LayerCut& cut, const Workload& workload) {
+  const auto narrow = [&](const Operator& op) { return workload.software.narrow_weights && op.product_type.has_value(); };
+  const double all = parameters_on_device(module, layers, cut);
+  if (!workload.software.narrow_weights || !workload.product_type) return element_size(workload.precision) * all;
+  const double few_bits = sum_parameters(module, layers, cut, narrow);
+  return element_size(workload.precision) * (all - few_bits) + element_size(*workload.product_type) * few_bits;
+}
+
 }  // namespace
 
 double parameters_on_device(const Module& module, std::span<const LayerId> layers, const LayerCut& cut) {
@@ -125,9 +139,13 @@ StaticMemory static_memory(const Module& module, std::span<const LayerId> layers
     held.optimizer = Bytes(8) * (trained / holders);
     return held;
   }
-  held.weights = element_size(workload.precision) * all;
+  held.weights = weight_bytes(module, layers, cut, workload);
   held.gradients = element_size(workload.software.gradient_type) * (trained / (zero >= 2 ? holders : 1));
   held.optimizer = Bytes(master_copy ? 12 : 8) * (trained / (zero >= 1 ? holders : 1));
+  if (workload.software.keeps_gradient_copies && master_copy) {
+    if (workload.software.gradient_type == DataType::fp32) held.gradients += element_size(workload.precision) * trained;
+    held.optimizer += element_size(DataType::fp32) * (trained / (zero >= 1 ? holders : 1));
+  }
   if (workload.software.cached_gradient_dummies)
     held.buffers = element_size(workload.precision) * largest_distinct_matrices(module, layers, cut);
   return held;
@@ -155,7 +173,7 @@ std::vector<LayerMemory> layer_memory(const Module& module, std::span<const Laye
   for (const RecomputeBlock& block : recompute_blocks(module, layers, recompute))
     for (std::size_t i = block.from; i < block.to; ++i) {
       const LayerType& type = module.types[index(module.layers[index(layers[i])].type)];
-      const LayerActivations layer = activations_of(type, cut, device, workload.software);
+      const LayerActivations layer = activations_of(type, cut, device, workload.precision, workload.software);
       const Bytes input = type.only_measured() ? std::min(layer.all, measured_input(module, layers[i]) * cut.sequences) : layer_input;
       LayerMemory held;
       held.kept = i == block.from ? kept_by(layer, type, recompute[i].kind, input) : Bytes(0);

@@ -35,9 +35,11 @@ class ShardWriter {
   std::map<std::pair<const CommunicatorClass*, LayerId>, TaskId> write() {
     for (std::size_t k = 0; k < uses_.size(); ++k) {
       if (k == 0) gather(k);
-      if (k + 1 < uses_.size()) gather(k + 1);  // before the reduction, which waits for this use
-      if (!uses_[k].use.makes_gradients()) continue;
-      for (const CommunicatorClass* group : groups_of(uses_[k])) reduce(*group, uses_[k]);
+      const bool last = k + 1 == uses_.size(), waits = !last && starts_after_backward(k + 1);
+      if (!last && !waits) gather(k + 1);  // before the reduction, which waits for this use
+      if (uses_[k].use.makes_gradients())
+        for (const CommunicatorClass* group : groups_of(uses_[k])) reduce(*group, uses_[k]);
+      if (waits) gather(k + 1);
     }
     return std::move(last_);
   }
@@ -61,6 +63,9 @@ class ShardWriter {
     });
     return {classes.begin(), classes.end()};
   }
+
+  /// A forward pass asks for its first weights when it runs, behind what the backward pass before it has issued.
+  bool starts_after_backward(std::size_t k) const { return uses_[k].use.op.kind == 'F' && uses_[k - 1].use.op.kind != 'F'; }
 
   double parameters(const CommunicatorClass& group, LayerId layer) const {
     return parameters_on_device(*emission_.placement.module, std::span(&layer, 1), emission_.placement.roles[role_of(group)].cut);

@@ -26,6 +26,7 @@ struct SimulatedDevice {
   DeviceId first{};                      ///< of its class
   int devices = 1;
   int tensor = 1;                        ///< size of its tensor group
+  bool last_stage = false;               ///< it runs the end of a pipeline
 };
 
 /// One step as a graph (loop-carried edges lead to the next step), with what reports need to know.

@@ -45,18 +45,27 @@ class ResourceMaker {
   }
 
  private:
+  [[nodiscard]] bool runs_last_layer(const StageRole& role) const {
+    const LayerId end = id_at<LayerId>(placement_.module->layers.size() - 1);
+    return std::ranges::find(role.layers, end) != role.layers.end();
+  }
+
   void add_processors() {
     const Partition& devices = symmetry_.devices;
     std::vector<int> tensor(cluster_.devices.size(), 1);
+    std::vector<bool> last(cluster_.devices.size(), false);
     for (std::size_t cell = 0; cell < placement_.cells.size(); ++cell)
-      for (const DeviceId member : placement_.cells[cell].members) tensor[index(member)] = std::max(tensor[index(member)], placement_.role(int(cell)).cut.tensor);
+      for (const DeviceId member : placement_.cells[cell].members) {
+        tensor[index(member)] = std::max(tensor[index(member)], placement_.role(int(cell)).cut.tensor);
+        if (runs_last_layer(placement_.role(int(cell)))) last[index(member)] = true;
+      }
     for (int c = 0; c < devices.classes(); ++c) {
       const Device& device = cluster_.devices[devices.first[c]];
       lowered_.graph.processors.push_back(
           {device.name, cluster_.device_types[index(device.type)].name, int(device.node), device.memory, devices.size[c],
            cluster_.device_types[index(device.type)].interference});
       kernels_slow_flows_ = kernels_slow_flows_ || !cluster_.device_types[index(device.type)].interference.empty();
-      lowered_.devices.push_back({id_at<DeviceId>(devices.first[c]), devices.size[c], tensor[devices.first[c]]});
+      lowered_.devices.push_back({id_at<DeviceId>(devices.first[c]), devices.size[c], tensor[devices.first[c]], last[devices.first[c]]});
       add_streams(id_at<ProcessorId>(c));
     }
   }

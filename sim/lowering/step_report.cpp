@@ -7,6 +7,7 @@
 #include "sim/cost/price.hpp"
 #include "sim/lowering/memory_profile.hpp"
 #include "sim/lowering/time_breakdown.hpp"
+#include "sim/model/device_rates.hpp"
 
 namespace trainyard {
 namespace {
@@ -26,6 +27,14 @@ MemoryReport fullest_device(const Lowered& lowered, const std::vector<MemoryPeak
   return worst;
 }
 
+/// Allocated on the fullest device of the last stages.
+Bytes last_stage_memory(const Lowered& lowered, const std::vector<MemoryPeak>& peaks) {
+  Bytes most{};
+  for (std::size_t p = 0; p < lowered.devices.size(); ++p)
+    if (lowered.devices[p].last_stage) most = std::max(most, peaks[p].peak);
+  return most;
+}
+
 /// The host that is fullest; hosts stand behind the devices. Nothing lives on a host: no report.
 MemoryReport fullest_host(const Lowered& lowered, const std::vector<MemoryPeak>& peaks) {
   MemoryReport worst;
@@ -39,6 +48,7 @@ MemoryReport fullest_host(const Lowered& lowered, const std::vector<MemoryPeak>&
 void report_memory(const Lowered& lowered, const Timeline& timeline, const Cluster& cluster, StepReport& report) {
   const std::vector<MemoryPeak> peaks = memory_peaks(lowered.graph, timeline);
   report.memory = fullest_device(lowered, peaks, cluster);
+  report.last_stage_memory = last_stage_memory(lowered, peaks);
   const MemoryReport host = fullest_host(lowered, peaks);
   report.peak_host_memory = host.peak;
   if (report.memory.fits() && host.capacity > Bytes(0) && !host.fits()) report.memory = host;
@@ -48,7 +58,7 @@ bool equal(Seconds a, Seconds b) { return std::abs(a.value - b.value) <= kRepeat
 
 FlopsPerSecond peak_of(const Lowered& lowered, const Cluster& cluster, DataType precision) {
   FlopsPerSecond sum{};
-  for (const DeviceId device : lowered.used) sum += cluster.type_of(device).peak.at(precision);
+  for (const DeviceId device : lowered.used) sum += peak_rate(cluster.type_of(device), precision).value();
   return sum;
 }
 

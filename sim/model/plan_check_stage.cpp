@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "sim/model/device_rates.hpp"
 #include "sim/model/plan_check.hpp"
 #include "sim/model/plan_words.hpp"
 
@@ -173,7 +174,7 @@ void check_device_types(const PartView& view, Problems& problems) {
     const DeviceType& type = view.cluster.device_types[index(id)];
     std::vector<std::string_view> known;
     for (const auto& [data_type, peak] : type.peak) known.push_back(name(data_type));
-    if (!type.peak.contains(view.workload.compute_type()))
+    if (!peak_rate(type, view.workload.compute_type()))
       problems.push_back(fmt::format("{}{} has no {}; it has {}", view.where, type.name, name(view.workload.compute_type()),
                                      fmt::join(known, ", ")));
   }

@@ -62,6 +62,7 @@ struct StepReport {
   double tokens = 0, samples = 0;              ///< a step; 0 tokens: samples have none
   std::int64_t gpus = 0;
   MemoryReport memory;
+  Bytes last_stage_memory{};                   ///< allocated on the fullest device of the last stages, without what is reserved
   Bytes peak_host_memory{};
   DollarsPerSecond price{};                    ///< of all nodes that hold a device of the Plan
   bool price_known = true;

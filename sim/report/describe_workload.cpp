@@ -104,7 +104,12 @@ std::string switches_text(const Software& software) {
                                      {"eager_host", software.eager_host},
                                      {"cached_gradient_dummies", software.cached_gradient_dummies},
                                      {"gathers_logits", software.gathers_logits},
-                                     {"keeps_gathered_input", software.keeps_gathered_input}};
+                                     {"keeps_gathered_input", software.keeps_gathered_input},
+                                     {"splits_tensor_products", software.splits_tensor_products},
+                                     {"fused_gradient_accumulation", software.fused_gradient_accumulation},
+                                     {"selective_keeps_products", software.selective_keeps_products},
+                                     {"keeps_gradient_copies", software.keeps_gradient_copies},
+                                     {"narrow_weights", software.narrow_weights}};
   std::string on, off;
   for (const auto& [key, value] : switches) (value ? on : off) += std::string(" ") + key;
   return fmt::format("    on: {}\n    off:{}\n", on.empty() ? "-" : on.substr(1), off.empty() ? " -" : off);

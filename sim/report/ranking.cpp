@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "sim/model/device_rates.hpp"
 #include "sim/report/figures.hpp"
 #include "sim/report/numbers.hpp"
 
@@ -43,9 +44,7 @@ double badness(const CaseResult& result, Ranking ranking) {
 double peak_share(const TableBlock& block, const CaseResult& result) {
   double all = 0;
   for (const DeviceId gpu : block.cluster->gpus()) {
-    const auto& peak = block.cluster->type_of(gpu).peak;
-    const auto found = peak.find(block.workload->compute_type());
-    if (found != peak.end()) all += found->second.value;
+    if (const auto peak = peak_rate(block.cluster->type_of(gpu), block.workload->compute_type())) all += peak->value;
   }
   return all > 0 ? result.step.peak.value / all : 0;
 }

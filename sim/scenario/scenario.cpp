@@ -9,6 +9,7 @@
 #include <set>
 
 #include "sim/config/view.hpp"
+#include "sim/model/device_rates.hpp"
 #include "sim/scenario/other_jobs.hpp"
 #include "sim/scenario/reserved.hpp"
 #include "sim/scenario/strategy_choices.hpp"
@@ -45,7 +46,7 @@ void check_precision(const ConfigValue& section, const Cluster& cluster, const W
   std::vector<std::string> found;
   for (const DeviceTypeId id : used) {
     const DeviceType& type = cluster.device_types[index(id)];
-    if (type.peak.contains(wanted)) return;
+    if (peak_rate(type, wanted)) return;
     found.push_back(types_of(type));
   }
   const ConfigValue* precision = section.find("precision");

@@ -18,6 +18,11 @@ struct Set {
 
 const char* const kEra2021 = "megatron-2021";
 const char* const kEra2022 = "megatron-2022";
+/// `tp-comm-overlap` is among the overlaps that its README lists.
+const char* const kCore08 = "{preset: megatron-core-2024, splits_tensor_products: true}";
+/// Table 3 of MegaScale adds the overlaps of tensor, pipeline and data parallelism to its baseline, which has none of them.
+const char* const kMegatron2023 =
+    "{preset: megatron-core-2024, overlap_tensor: false, overlap_gradient_reduce: false, overlap_weight_gather: false}";
 const char* const kNoOverlap =
     "{preset: megatron-core-2024, overlap_gradient_reduce: false, overlap_weight_gather: false, overlap_tensor: false}";
 
@@ -27,24 +32,16 @@ const std::vector<Set>& sets() {
       {"megatron_readme", {.gpu = "A100-SXM4-80GB"}, kEra2021, "full", true},
       {"megatron_v2.0_tables", {.gpu = "A100-SXM4-80GB"}, kEra2021, "full", true},
       // Megatron-LM core 0.8: micro-batch and chunks are not printed: 1 and 1 assumed
-      {"mcore08_h100", {.gpu = "H100-SXM5-80GB", .nic = "400 Gbps"}, "megatron-core-2024", "selective", false},
-      {"mcore08_h100_strong", {.gpu = "H100-SXM5-80GB", .nic = "400 Gbps"}, "megatron-core-2024", "selective", false},
+      {"mcore08_h100", {.gpu = "H100-SXM5-80GB", .nic = "400 Gbps"}, kCore08, "selective", false},
+      {"mcore08_h100_strong", {.gpu = "H100-SXM5-80GB", .nic = "400 Gbps"}, kCore08, "selective", false},
       {"korthikanti", {.gpu = "A100-SXM4-80GB"}, kEra2022, "none", false},
       {"llama3",
        {.gpu = "H100-SXM5-80GB", .nic = "400 Gbps", .transport = "roce"},
        "megatron-core-2024",
        "none",
        false},
-      {"megascale",
-       {.gpu = "A100-SXM4-80GB"},
-       "{preset: megatron-core-2024, overlap_tensor: false}",
-       "selective",
-       false},
-      {"megascale_530B",
-       {.gpu = "A100-SXM4-80GB"},
-       "{preset: megatron-core-2024, overlap_tensor: false}",
-       "selective",
-       false},
+      {"megascale", {.gpu = "A100-SXM4-80GB"}, kMegatron2023, "selective", false},
+      {"megascale_530B", {.gpu = "A100-SXM4-80GB"}, kMegatron2023, "selective", false},
       {"nemotron15", {.gpu = "H100-SXM5-80GB", .nic = "400 Gbps"}, "megatron-core-2024", "none", false},
       {"simumax_a100pcie", {.gpu = "A100-PCIe-80GB"}, kNoOverlap, "none", false},
       {"internevo",
@@ -97,11 +94,14 @@ std::string recompute_of(const CsvRow& row, const Set& set) {
 }
 
 void layout(const CsvRow& row, TrainingRun& run) {
+  // Llama 3, §3.3.2: the first chunk holds only the embedding and the last only the head, so 126 layers make 128 chunks of one.
+  const bool llama3 = row.is("source_set", "llama3") && row.count_or("pp", 1) == 16;
+  if (llama3) run.ends_count_as_layers = true;
   const bool readme = row.is("source_set", "megatron_readme");
   run.tensor = row.count_or("tp", readme ? 8 : 1);
   run.pipeline = row.count_or("pp", readme ? 16 : 1);
   run.context = row.count_or("cp", 1);
-  if (run.pipeline > 1) run.chunks = row.count_or("vp", 1);
+  if (run.pipeline > 1) run.chunks = llama3 ? 8 : row.count_or("vp", 1);
   const int data = run.gpus / (run.tensor * run.pipeline * run.context);
   const bool whole = row.is("source_set", "megatron_v2.0_tables");  // one micro-batch, as its batch of one replica
   run.micro_batch = row.count_or("mbs", whole ? run.global_batch / data : 1);

@@ -23,6 +23,15 @@ void set_lora(const CsvRow& row, TrainingRun& run) {
   run.sequence_parallel = row.has("model", "Llama") ? "true" : "false";
 }
 
+/// torchtitan compiles blocks where its tables say so, else norms, rotary positions and activations are eager. The kernels of AutoModel
+/// are Transformer Engine's.
+std::string software_of(const CsvRow& row) {
+  const bool torchtitan = row.is("source_set", "torchtitan");
+  const char* eager = torchtitan && !row.has("kernels", "compile") ? ", fused_norm: false, fused_rope: false, fused_activation: false" : "";
+  return fmt::format("{{preset: torchtitan-2024, overlap_tensor: {}{}{}}}", row.has("kernels", "sync"), eager,
+                     torchtitan ? "" : ", attention: cudnn");
+}
+
 void map(const CsvRow& row, Measurement& into) {
   into.model = row["model"];
   into.gpus = row.count("n_gpus");
@@ -32,7 +41,7 @@ void map(const CsvRow& row, Measurement& into) {
   refuse_other_workloads(into.model);
   into.group = fmt::format("pytorch/{}/{}", into.gpu, published_model(into.model).name);
   TrainingRun run = nvidia_run(row, row["gpu"], into.model, into.gpus, 0);
-  run.software = fmt::format("{{preset: torchtitan-2024, overlap_tensor: {}}}", row.has("kernels", "sync"));
+  run.software = software_of(row);
   run.precision = row.has("precision", "float8") ? "fp8" : "bf16";
   run.ends_count_as_layers = false;
   if (run.pipeline > 1 && row.is("vp", "yes")) run.chunks = 2;

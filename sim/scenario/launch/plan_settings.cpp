@@ -252,6 +252,11 @@ std::vector<std::pair<std::string, std::string>> switches_of(const Software& it)
           {"cached_gradient_dummies", truth(it.cached_gradient_dummies)},
           {"gathers_logits", truth(it.gathers_logits)},
           {"keeps_gathered_input", truth(it.keeps_gathered_input)},
+          {"splits_tensor_products", truth(it.splits_tensor_products)},
+          {"fused_gradient_accumulation", truth(it.fused_gradient_accumulation)},
+          {"selective_keeps_products", truth(it.selective_keeps_products)},
+          {"keeps_gradient_copies", truth(it.keeps_gradient_copies)},
+          {"narrow_weights", truth(it.narrow_weights)},
           {"gradient_type", std::string(name(it.gradient_type))},
           {"gradient_reduce_type", std::string(name(it.gradient_reduce_type))}};
 }

@@ -1,0 +1,34 @@
+// Efficiency curves of products and attention kernels fitted to measured latencies.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/cost/kernel_time.hpp"
+
+namespace trainyard::fit {
+
+/// One measured product.
+struct MeasuredProduct {
+  GemmShape shape;
+  Seconds time{};
+  bool held_out = false;
+};
+
+/// One measured forward pass of causal attention.
+struct MeasuredAttention {
+  double batch = 0, length = 0, heads = 0, head_size = 0;
+  Seconds time{};
+  bool held_out = false;
+};
+
+/// Predicted over measured, with the curve of `device`.
+[[nodiscard]] double ratio(const MeasuredProduct& measured, const DeviceType& device, DataType type);
+[[nodiscard]] double ratio(const MeasuredAttention& measured, const DeviceType& device);
+
+/// Moves efficiency, k_half, quantisation and launch of the device's curve for `type`; `sustained` is taken as 1.
+void fit_products(DeviceType& device, DataType type, const std::vector<MeasuredProduct>& measured);
+/// Moves forward and forward_half_length of the cudnn curve.
+void fit_attention(DeviceType& device, const std::vector<MeasuredAttention>& measured);
+
+}  // namespace trainyard::fit
