@@ -10,9 +10,22 @@ if(TRAINYARD_SANITIZE)
   target_link_options(trainyard_build_flags INTERFACE -fsanitize=address,undefined)
 endif()
 
-# trainyard_part(NAME SOURCES a.cpp .. PUBLIC part .. [PRIVATE library ..])
+# Code that reads or prints once, and tests: a quarter less time to build, none more to run.
+function(trainyard_build_quickly target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
+# What nearly every file includes is parsed once a target; not with a compiler cache, which does better without.
+# trainyard_parse_once(TARGET [<more>..])
+function(trainyard_parse_once target)
+  if(NOT CCACHE)
+    target_precompile_headers(${target} PRIVATE <algorithm> <cmath> <functional> <map> <optional> <string> <variant> <vector> <fmt/format.h> ${ARGN})
+  endif()
+endfunction()
+
+# trainyard_part(NAME SOURCES a.cpp .. PUBLIC part .. [PRIVATE library ..] [OBJECT] [QUICK])
 function(trainyard_part name)
-  cmake_parse_arguments(PART "OBJECT" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(PART "OBJECT;QUICK" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   if(PART_OBJECT)
     add_library(trainyard_${name} OBJECT ${PART_SOURCES})
   else()
@@ -21,6 +34,10 @@ function(trainyard_part name)
   add_library(trainyard::${name} ALIAS trainyard_${name})
   target_include_directories(trainyard_${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(trainyard_${name} PUBLIC ${PART_PUBLIC} PRIVATE ${PART_PRIVATE} trainyard_build_flags)
+  trainyard_parse_once(trainyard_${name})
+  if(PART_QUICK)
+    trainyard_build_quickly(trainyard_${name})
+  endif()
 endfunction()
 
 # trainyard_embed(TARGET VARIABLE_PREFIX file ..): the files' text as functions `std::string_view PREFIX_<stem>()`, so that the

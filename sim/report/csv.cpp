@@ -1,3 +1,4 @@
+#include <map>
 #include <utility>
 
 #include "sim/report/record.hpp"
@@ -56,12 +57,21 @@ std::string row(const Columns& columns, Pick pick) {
 }  // namespace
 
 std::string to_csv(const std::vector<SavedRecord>& records) {
-  std::string text;
+  std::vector<Columns> rows;
+  Columns names;  // of all, each where it stands first
+  std::map<std::string, std::size_t> known;
   for (const SavedRecord& saved : records) {
-    Columns columns(saved.settings.begin(), saved.settings.end());
-    flatten(Json::parse(saved.record), "", columns);
-    if (text.empty()) text = row(columns, [](const auto& column) { return column.first; });
-    text += row(columns, [](const auto& column) { return column.second; });
+    rows.emplace_back(saved.settings.begin(), saved.settings.end());
+    flatten(Json::parse(saved.record), "", rows.back());
+    for (const auto& [name, value] : rows.back())
+      if (known.try_emplace(name, names.size()).second) names.emplace_back(name, "");
+  }
+  if (names.empty()) return "";
+  std::string text = row(names, [](const auto& column) { return column.first; });
+  for (const Columns& columns : rows) {
+    Columns whole = names;
+    for (const auto& [name, value] : columns) whole[known.at(name)].second = value;
+    text += row(whole, [](const auto& column) { return column.second; });
   }
   return text;
 }

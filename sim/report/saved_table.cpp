@@ -50,24 +50,30 @@ std::string memory_of(const Json& record) {
          number_at(record, "memory_capacity_bytes", [](double bytes) { return three_digits(bytes / 1e9); }) + " GB";
 }
 
+bool is_text(std::string_view title) {
+  return title.empty() || title == "variant" || title == "strategy" || title == "recovery";
+}
+
 std::vector<Column> columns_of(const std::vector<SavedRecord>& records) {
   std::vector<Column> columns;
   for (const auto& [key, value] : records.front().settings) columns.push_back({key, true, {}});
   const std::size_t first = columns.size();
   for (const char* title :
-       {"variant", "strategy", "tokens/s", "samples/s", "MFU", "step", "memory", "USD/M tokens", ""})
-    columns.push_back(
-        {title, *title == 0 || std::string_view(title) == "variant" || std::string_view(title) == "strategy", {}});
+       {"variant", "strategy", "recovery", "tokens/s", "samples/s", "MFU", "step", "goodput", "memory", "USD", "USD/M tokens", ""})
+    columns.push_back({title, is_text(title), {}});
   for (const SavedRecord& saved : records) {
     const Json record = Json::parse(saved.record);
     for (std::size_t i = 0; i < first; ++i) columns[i].cells.push_back(saved.settings[i].second);
     const std::array cells{text_at(record, "variant"),
                            text_at(record, "strategy"),
+                           text_at(record, "recovery"),
                            number_at(record, "tokens_per_s", three_digits),
                            number_at(record, "samples_per_s", three_digits),
                            number_at(record, "mfu", percent),
                            number_at(record, "step_time_s", [](double seconds) { return to_text(Seconds{seconds}); }),
+                           number_at(record, "goodput_tokens_per_s", three_digits),
                            memory_of(record),
+                           number_at(record, "usd_total", three_digits),
                            number_at(record, "usd_per_million_tokens", three_digits),
                            text_at(record, "reason")};
     for (std::size_t i = 0; i < cells.size(); ++i) columns[first + i].cells.push_back(cells[i]);
@@ -85,7 +91,7 @@ std::vector<Column> telling(std::vector<Column> columns) {
   const bool tokens = has("tokens/s");
   std::erase_if(columns, [&](const Column& column) {
     if (column.title == "samples/s" && tokens) return true;
-    if (column.title == "variant" || column.title == "strategy") return all_equal(column);
+    if (is_text(column.title) && !column.title.empty()) return all_equal(column);
     return all_equal(column) && column.cells.front().empty();
   });
   return columns;
