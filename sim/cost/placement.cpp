@@ -92,6 +92,7 @@ StageRole make_role(const PlanPhase& phase, int pipeline, int position, const Ch
   role.in_flight = most_held(role.order);
   role.zero = *settings.zero;
   role.regather = *settings.regather;
+  role.redundant_forward = *settings.redundant_forward;
   role.wire = *settings.wire;
   const int data = axis_size(*settings.layout, AxisKind::data), shard = axis_size(*settings.layout, AxisKind::shard);
   if (role.zero == 3) role.shards = shard > 1 ? shard : data;
@@ -212,6 +213,11 @@ std::vector<Partner> Placement::partners(int cell, int role) const {
     if (common > 0) found.push_back({first_cell[role] + other, double(common) / others});
   }
   return found;
+}
+
+const StageRole* Placement::repeated_by(const StageRole& role) const {
+  if (!role.redundant_forward || role.stages < 2) return nullptr;
+  return &roles[role_at(role.pipeline, (role.position + 1) % role.stages)];
 }
 
 int Placement::role_at(int pipeline, int position) const {

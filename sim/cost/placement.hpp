@@ -38,6 +38,7 @@ struct StageRole {
   int zero = 0;
   int shards = 1;                                  ///< neighbouring data ranks that each keep a part of the weights (zero 3)
   bool regather = true;                            ///< gather sharded weights again for the backward pass
+  bool redundant_forward = false;                  ///< keeps the next stage's states too and runs its forward passes
   std::vector<std::vector<LayerId>> chunks;        ///< one a visit of a micro-batch, in order of the forward pass
   std::vector<LayerId> layers;                     ///< of all chunks, in that order
   std::vector<Recompute> recompute;                ///< [layer]; empty: as `cut` says
@@ -78,6 +79,8 @@ struct Placement {
   std::vector<int> data_size;                      ///< [role]
   std::vector<std::vector<Visit>> routes;          ///< [pipeline]: visits in the order of the layers
   [[nodiscard]] const StageRole& role(int cell) const { return roles[role_of[cell]]; }
+  /// The stage whose states and forward passes a role repeats: the next of its pipeline, of the last the first; null: none.
+  [[nodiscard]] const StageRole* repeated_by(const StageRole& role) const;
   /// Of the stage's first section.
   [[nodiscard]] int role_at(int pipeline, int position) const;
   /// The cells of a stage that hold samples of `cell`: equal runs of a micro-batch, one a data rank.

@@ -7,6 +7,7 @@
 #include "sim/lowering/chain_writer.hpp"
 #include "sim/lowering/emission.hpp"
 #include "sim/lowering/layer_visits.hpp"
+#include "sim/lowering/repeated_stage.hpp"
 #include "sim/lowering/stage_segments.hpp"
 #include "sim/lowering/turns.hpp"
 #include "sim/lowering/wire.hpp"
@@ -37,6 +38,7 @@ class CellWriter final : public OperationWriter {
     for (const Bucket& bucket : emission_.buckets)
       if (is_cut_finer(bucket)) cut_finer_.push_back(&bucket);
     measure_memory();
+    repeat_next_stage();
     plan_order();
   }
 
@@ -46,9 +48,10 @@ class CellWriter final : public OperationWriter {
     rebuilt_spans_ = layer_spans_;
     const TaskSpan span = write_operation(op);
     for (const TaskId task : before) emission_.edge(task, span.first);
+    const TaskId repeated = op.kind == 'F' ? write_repeated(op) : kNone;
     if (op.kind != 'W') tasks_.pass(op) = {span, {}, before, std::move(layer_spans_), std::move(rebuilt_spans_)};
     if (tasks_.first == kNone) tasks_.first = span.first;
-    tasks_.last = span.last;
+    tasks_.last = repeated == kNone ? span.last : repeated;
     return span;
   }
 
@@ -58,7 +61,7 @@ class CellWriter final : public OperationWriter {
     write_optimizer();
     emission_.edge(tasks_.last, tasks_.optimizer);
     const int cells = emission_.symmetry.cells.size[emission_.cell_class(cell_)];
-    emission_.lowered.recomputed += work_.recomputed * double(role_.micro_batches * cells);
+    emission_.lowered.recomputed += (work_.recomputed + repeated_.flops) * double(role_.micro_batches * cells);
   }
 
  private:
@@ -75,6 +78,17 @@ class CellWriter final : public OperationWriter {
   TaskSpan write_operation(const ScheduledOperation& op) {
     if (op.kind == 'F') return write_forward(op);
     return op.kind == 'B' ? write_backward(op) : write_weight_gradients(op);
+  }
+
+  void repeat_next_stage() {
+    repeated_ = repeated_stage(emission_, cell_, cell_groups());
+    add_residents(repeated_.weights, Bytes(0), repeated_.optimizer);
+  }
+
+  TaskId write_repeated(const ScheduledOperation& op) {
+    if (repeated_.forward.empty()) return kNone;
+    TaskSpan whole{kNone, kNone};
+    return write_chain(drawn(repeated_.forward, op), label(TaskKind::recompute, op), whole).last;
   }
 
   CellGroups cell_groups() const { return {slowest_of(groups_.tensor), slowest_of(groups_.context)}; }
@@ -130,9 +144,12 @@ class CellWriter final : public OperationWriter {
         buffers_ = std::max(buffers_, part.buffers);
       }
     }
+    add_residents(held.weights, held.gradients, held.optimizer);
+  }
+
+  void add_residents(Bytes weights, Bytes gradients, Bytes optimizer) {
     for (const int c : devices_)
-      for (const auto& [kind, bytes] : {std::pair{MemoryClass::weights, held.weights}, {MemoryClass::gradients, held.gradients},
-                                        {MemoryClass::optimizer, held.optimizer}})
+      for (const auto& [kind, bytes] : {std::pair{MemoryClass::weights, weights}, {MemoryClass::gradients, gradients}, {MemoryClass::optimizer, optimizer}})
         if (bytes > Bytes(0)) emission_.lowered.graph.residents.push_back({id_at<ProcessorId>(c), kind, bytes});
   }
 
@@ -252,25 +269,6 @@ class CellWriter final : public OperationWriter {
     return from && emission_.placement.roles[from->role].position != role_.position;
   }
 
-  static std::vector<TimedPiece> weight_gradients(const std::vector<TimedPiece>& backward) {
-    std::vector<TimedPiece> kept;
-    for (const TimedPiece& piece : backward)
-      if (piece.kind == TaskKind::weight_gradient) kept.push_back({piece.kind, piece.name, piece.kernel, std::nullopt, LayerGroup::tensor, {}});
-    return kept;
-  }
-
-  /// Collectives that ran beside a weight gradient stay, with nothing beside them.
-  static std::vector<TimedPiece> input_gradients(const std::vector<TimedPiece>& backward) {
-    std::vector<TimedPiece> kept;
-    for (const TimedPiece& piece : backward) {
-      if (piece.kind != TaskKind::weight_gradient)
-        kept.push_back(piece);
-      else if (piece.collective)
-        kept.push_back({TaskKind::tensor, piece.name, {}, piece.collective, piece.group, piece.collective_alone});
-    }
-    return kept;
-  }
-
   void release(TaskId last, const ScheduledOperation& op) {
     remember(last, op, [](const ActivationMemory& m) { return Memory{{}, MemoryClass::activations, Bytes(0), -m.kept, Bytes(0)}; });
   }
@@ -387,6 +385,7 @@ class CellWriter final : public OperationWriter {
   CellTasks& tasks_;
   StageSegments segments_;
   StageWork work_;
+  RepeatedStage repeated_;
   std::vector<TaskSpan> layer_spans_, rebuilt_spans_;  ///< of the operation being written; meaningful where segments are layers
   std::vector<std::vector<LayerMemory>> held_;  ///< [device][layer of the stage]
   std::vector<std::vector<ActivationMemory>> activations_;  ///< [device][chunk]; devices as in devices_

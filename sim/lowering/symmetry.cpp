@@ -90,7 +90,7 @@ class SymmetryGraph {
 
   static Colour label_of(const StageRole& role) {
     Label label;
-    label << 3 << role.position << role.stages << role.micro_batches << role.cut.context << int(role.cut.context_kind) << role.zero << role.shards << int(role.regather) << role.cut.tensor
+    label << 3 << role.position << role.stages << role.micro_batches << role.cut.context << int(role.cut.context_kind) << role.zero << role.shards << int(role.regather) << int(role.redundant_forward) << role.cut.tensor
           << int(role.cut.sequence_parallel) << role.cut.sequences;
     label << int(role.wire.all_reduce) << int(role.wire.all_gather);
     for (const auto& [state, type] : role.wire.types) label << int(state) << int(type);

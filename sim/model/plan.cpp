@@ -76,6 +76,7 @@ void overlay(Settings& base, const Settings& over) {
   take_over(base.zero, over.zero);
   take_over(base.regather, over.regather);
   take_over(base.sequence_parallel, over.sequence_parallel);
+  take_over(base.redundant_forward, over.redundant_forward);
   take_over(base.recompute, over.recompute);
   for (const auto& [state, home] : over.home) base.home[state] = home;
   take_over(base.update, over.update);
@@ -101,6 +102,7 @@ Settings settings_of(const Stage& stage, LayerId layer, const Workload& workload
   fill(settings.zero, default_zero(*settings.layout, software));
   fill(settings.regather, true);
   fill(settings.sequence_parallel, software.sequence_parallel && axis_size(*settings.layout, AxisKind::tensor) > 1);
+  fill(settings.redundant_forward, false);
   fill(settings.recompute, Recompute{});
   for (const State state : {State::weights, State::gradients, State::optimizer, State::activations, State::kv})
     settings.home.try_emplace(state);

@@ -79,6 +79,7 @@ struct Settings {
   std::optional<Layout> layout;
   std::optional<int> zero;               ///< 0-3
   std::optional<bool> regather, sequence_parallel;
+  std::optional<bool> redundant_forward; ///< also keep the next stage's states (of the last stage: the first's) and run its forward passes
   std::optional<Recompute> recompute;
   std::map<State, Home> home;
   std::optional<Update> update;

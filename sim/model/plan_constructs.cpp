@@ -273,6 +273,15 @@ bool adds_on_several_hosts(const Question& q) {
   });
 }
 
+/// Where a stage repeats the next one's forward passes, both are one plain run of layers, cut alike, with their states on the device.
+bool repeats_stages_that_are_not_plain(const Question& q) {
+  if (!any_layer_settings(q, [](const Settings& s) { return *s.redundant_forward; })) return false;
+  const auto shape = [](const Settings& s) { return std::tuple(*s.layout, *s.zero == 3, *s.sequence_parallel, *s.redundant_forward); };
+  const bool off_device = any_home(q, [](State, const Home& home) { return home != Home{}; });
+  return !has_plain_stages(q) || off_device || differs_inside_stage(q, shape) || size_differs_in_pipeline(q, AxisKind::tensor) ||
+         size_differs_in_pipeline(q, AxisKind::data) || any_layer_settings(q, [](const Settings& s) { return *s.zero == 3; });
+}
+
 template <class Predicate>
 bool any_wire(const Question& q, Predicate predicate) {
   return any_setting(q, [&](const Settings& s) { return s.wire && predicate(*s.wire); });
@@ -379,6 +388,7 @@ constexpr Construct kNotSimulated[] = {
     {"`home` of gradients on the host without the optimizer", sends_gradients_back},
     {"`home` of gradients on several hosts but for `zero: 3`", adds_on_several_hosts},
     {"`update: layer` with the optimizer on the device", updates_early_on_device},
+    {"`redundant_forward` but in stages of one chunk and one layout alike, with `zero` below 3 and states on the device", repeats_stages_that_are_not_plain},
     {"`update: next_visit`",
      [](const Question& q) {
        return any_setting(q, [](const Settings& s) { return s.update == Update::next_visit; });

@@ -211,6 +211,8 @@ class Description {
         top, stages, [](auto& s) -> auto& { return s.other.context_kind; });
     lift_key(
         top, stages, [](auto& s) -> auto& { return s.other.sequence_parallel; });
+    lift_key(
+        top, stages, [](auto& s) -> auto& { return s.other.redundant_forward; });
     lift_rules(plan.scope, stages);
   }
 

@@ -31,7 +31,7 @@ const std::vector<std::string>& short_keys() {
 const std::vector<std::string>& setting_keys() {
   static const std::vector<std::string> keys{
       "layout", "zero",    "regather",     "recompute",         "home",  "update", "sync", "wire",
-      "slices", "streams", "context_kind", "sequence_parallel", "owners"};
+      "slices", "streams", "context_kind", "sequence_parallel", "redundant_forward", "owners"};
   return keys;
 }
 

@@ -191,6 +191,7 @@ void read_plain_setting(const std::string& key, const ConfigValue& value, Settin
   if (key == "zero") settings.zero = integer(value, 0, 3, diagnostics);
   if (key == "regather") settings.regather = boolean(value, diagnostics);
   if (key == "sequence_parallel") settings.sequence_parallel = boolean(value, diagnostics);
+  if (key == "redundant_forward") settings.redundant_forward = boolean(value, diagnostics);
   if (key == "recompute") settings.recompute = read_recompute(value, diagnostics);
   if (key == "update") settings.update = word_of<Update>(value, diagnostics);
   if (key == "sync") settings.sync = read_sync(value, diagnostics);

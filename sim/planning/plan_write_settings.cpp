@@ -173,6 +173,7 @@ void add_settings(ConfigValue& map, const SymbolicSettings& settings) {
   if (!other.streams.empty()) add(map, "streams", streams_value(other.streams));
   if (other.context_kind) add(map, "context_kind", word_value(*other.context_kind));
   if (other.sequence_parallel) add(map, "sequence_parallel", boolean(*other.sequence_parallel));
+  if (other.redundant_forward) add(map, "redundant_forward", boolean(*other.redundant_forward));
   if (!settings.owners.empty()) add(map, "owners", owners_value(settings.owners));
 }
 

@@ -87,7 +87,10 @@ class PipelineCutter {
       pipelines[i].micro_batches = shares[i];
       pipelines[i].batch = double(shares[i] * shape_.sequences);
     }
-    return plan_of(pipelines, 0);
+    Plan plan = plan_of(pipelines, 0);
+    Settings redundant;
+    redundant.redundant_forward = true;
+    return shape_.redundant_forward ? with_settings(std::move(plan), redundant) : plan;
   }
 
  private:

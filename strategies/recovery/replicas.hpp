@@ -25,6 +25,7 @@ struct PipelineShape {
   int tensor = 1;
   int sequences = 1;                     ///< of a micro-batch
   Recompute recompute;
+  bool redundant_forward = false;
 };
 /// As the first stage of the Plan has it.
 [[nodiscard]] PipelineShape shape_of(const Plan& plan, const Workload& workload);

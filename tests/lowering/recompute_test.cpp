@@ -67,3 +67,26 @@ TEST_CASE("sharded weights are gathered for the rebuilt block and stay for the l
     if (task.label.detail == "gather weights") gathered.push_back(task.label.layer);
   CHECK(gathered == std::vector{0, 1, 0, 1, 0});  // forward 0 1, again 0 1 with the backward pass of 1, backward 0
 }
+
+TEST_CASE("redundant forward passes follow the own ones, and the next stage's states lie there too") {
+  const int m = GENERATE(2, 4, 8);
+  const Cluster cluster = make_cluster({.nodes = 2});
+  Workload workload = make_workload({.layers = 3, .batch = double(m), .parameters = 1e6});
+  workload.optimizer = "adam";
+  const auto run = [&](bool redundant) {
+    Plan plan = make_plan({.stages = 2, .micro_batches = m, .layers = {1, 2}}, cluster, workload);
+    for (Stage& stage : plan.phases[0].parts[0].stages) {
+      stage.rules[0].settings.zero = 0;
+      stage.rules[0].settings.redundant_forward = redundant;
+    }
+    REQUIRE(plan.check(cluster, workload).empty());
+    return run_plan(plan, workload, cluster).report;
+  };
+  const StepReport plain = run(false), redundant = run(true);
+  // The second stage: one layer's forward until it starts, then 2 + 4 ms each, with the first stage's 1 ms again.
+  const Seconds update = plain.step_time - 1_ms - 6_ms * double(m) - 2_ms;
+  CHECK(near(redundant.step_time, 1_ms + 7_ms * double(m) + 2_ms + update));
+  CHECK(near(redundant.time.recompute, (1_ms + 2_ms) * double(m) / 2));  // the mean over both devices
+  const auto weights = [](const StepReport& report) { return report.memory.at_peak[std::size_t(MemoryClass::weights)]; };
+  CHECK(weights(redundant).value == Approx(weights(plain).value * 3 / 2));  // two layers on the fullest device, now three
+}

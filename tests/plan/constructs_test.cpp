@@ -34,6 +34,9 @@ TEST_CASE("constructs that are not simulated yet are named") {
         "`home` of gradients on several hosts but for `zero: 3`");
   named("{" + one + "update: layer}", "`update: layer` with the optimizer on the device");
   named("{" + one + "update: next_visit}", "`update: next_visit`");
+  for (const char* not_plain : {"zero: 3", "zero: 0, home: {optimizer: host}"})
+    named("{" + one + "redundant_forward: true, " + not_plain + "}",
+          "`redundant_forward` but in stages of one chunk and one layout alike, with `zero` below 3 and states on the device");
   named("{" + one + "sync: {every: 4}}", "`sync` other than gradients in every step without lag");
   named("{" + one + "wire: {share: 0.5}}", "`wire.share`");
   named("{" + one + "wire: {transport: roce}}", "`wire.transport`");

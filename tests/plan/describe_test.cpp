@@ -56,7 +56,7 @@ TEST_CASE("describing and resolving give the same Plan") {
        "{devices: a.0.0-1, batching: {sequences: 8}, dispatch: [2, 1], layout: [tensor: 2]}",
        "{devices: [v.0-1.0-3, a.1.0], layout: [data: [3, 1, 1, 1, 1, 1, 1, 1, 1]], slices: {rows: 2}, streams: "
        "{tensor: "
-       "compute}, context_kind: ulysses, sequence_parallel: false, rules: [{ops: experts, owners: [0-1, [2, 5, 6]]}]}",
+       "compute}, context_kind: ulysses, sequence_parallel: false, redundant_forward: true, rules: [{ops: experts, owners: [0-1, [2, 5, 6]]}]}",
        "{switch: {mode: live, delay: 40 ms}, devices: a.0, phases: [{iterations: 0-4, layout: [data: 8]}, {iterations: "
        "5-9, layout: [tensor: 8]}]}",
        "{batch: 64, micro_batches: 2, stages: [{devices: a.0.0, layers: [embedding, 0-9]}, {devices: a.0.1, layers: "

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/lowering/state_moves.hpp"
 #include "sim/planning/plan_text.hpp"
 #include "sim/planning/recovery_registry.hpp"
 #include "strategies/recovery/replicas.hpp"
@@ -49,7 +50,7 @@ Plan plan_on(const Variant& on, int stages, int data) {
   const PlanningContext context{on.cluster, on.workload, simulator, 1};
   std::vector<std::vector<NodeId>> runs;
   for (int d = 0; d < data; ++d) runs.emplace_back(nodes.begin() + d * stages, nodes.begin() + (d + 1) * stages);
-  return *pipelines_of(context, {1, 1, {}}, runs);
+  return *pipelines_of(context, {1, 1, {}, false}, runs);
 }
 
 std::unique_ptr<Recovery> recovery(const std::string& name, const std::string& options = "{}") {
@@ -102,13 +103,61 @@ TEST_CASE("saves go where and when the options say") {
   CHECK_FALSE(recovery("layer_local_first")->restore().from_devices);
   CHECK(recovery("layer_local_first", "{on_notice: true}")->on_notice() == OnNotice::save);
   CHECK(recovery("peer_replication", "{store: true}")->saves().to == std::vector<CopyPlace>{CopyPlace::host, CopyPlace::peer, CopyPlace::store});
-  CHECK(recovery("proactive_migration", "{every: never}")->saves().to.empty());
+  CHECK(recovery("redundant_computation", "{every: never}")->saves().to.empty());
   CHECK(recovery("proactive_migration")->on_notice() == OnNotice::leave);
-  for (const char* live : {"pipeline_templates", "proactive_migration"}) {
+  for (const char* live : {"redundant_computation", "pipeline_templates", "proactive_migration"}) {
     CHECK(recovery(live)->restore().from_devices);
     CHECK(recovery(live, "{restart: 7 s}")->restore().restart == 7_s);
   }
   CHECK(recovery("pipeline_templates", "{failover: 2 s}")->restore().failover == 2_s);
+}
+
+TEST_CASE("a lost stage goes to the one before it, the first one to the last device") {
+  const Variant on = variant(8);
+  const auto bamboo = recovery("redundant_computation");
+  StageCounter simulator;
+  const Plan plan = bamboo->modify(plan_on(on, 4, 2), {on.cluster, on.workload, simulator, 1});
+  const auto before = stages_of(plan, on.cluster);
+  const auto middle = after_loss(*bamboo, plan, {2}, 8);
+  REQUIRE(middle);
+  const Cluster left = variant(7).cluster;
+  const auto shrunk = stages_of(middle->plan, left);
+  REQUIRE(shrunk.size() == 2);
+  CHECK(shrunk[0] == std::vector<std::pair<int, int>>{{0, before[0][0].second}, {1, before[0][1].second + before[0][2].second}, {2, before[0][3].second}});
+  CHECK(shrunk[1].size() == 4);
+  const auto first = after_loss(*bamboo, plan, {0}, 8);
+  REQUIRE(first);
+  const auto turned = stages_of(first->plan, left)[0];
+  // nodes 1, 2, 3 are 0, 1, 2 now: the last one takes the first stage, and the one before it the last one's
+  CHECK(turned == std::vector<std::pair<int, int>>{{2, before[0][0].second}, {0, before[0][1].second}, {1, before[0][2].second + before[0][3].second}});
+  CHECK_FALSE(after_loss(*bamboo, plan, {1, 2}, 8));  // neighbours: both copies of a stage are gone
+  CHECK(after_loss(*bamboo, plan, {1, 3}, 8));
+  CHECK(after_loss(*bamboo, plan, {1, 6}, 8));
+}
+
+TEST_CASE("a device keeps what the next stage's device holds, so that takeovers move nothing") {
+  const Variant on = variant(4);
+  const auto bamboo = recovery("redundant_computation");
+  StageCounter simulator;
+  const Plan plan = bamboo->modify(plan_on(on, 4, 1), {on.cluster, on.workload, simulator, 1});
+  const Holdings own = holdings_of(plan, on.workload, on.cluster.devices.size()), copies = bamboo->also_held(plan, on.workload, on.cluster);
+  const std::vector<DeviceId> gpus = on.cluster.gpus();
+  for (std::size_t s = 0; s < 4; ++s) CHECK(copies[index(gpus[s])] == own[index(gpus[(s + 1) % 4])]);
+  const StateSizes sizes(on.workload);
+  const auto next = after_loss(*bamboo, plan, {1}, 4);
+  REQUIRE(next);
+  const Variant now = variant(3);
+  StateCopies there{Holdings(now.cluster.devices.size()), {}, false};
+  const std::vector<int> kept{0, 2, 3};
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    auto& parts = there.devices[index(now.cluster.gpus()[i])];
+    parts = own[index(gpus[std::size_t(kept[i])])];
+    const auto& more = copies[index(gpus[std::size_t(kept[i])])];
+    parts.insert(parts.end(), more.begin(), more.end());
+  }
+  const auto moves = moves_to(holdings_of(next->plan, now.workload, now.cluster.devices.size()), there, sizes, now.cluster);
+  REQUIRE(moves);
+  CHECK(moves->empty());
 }
 
 TEST_CASE("templates make at least so many pipelines, and shorten those that lost nodes") {
@@ -141,7 +190,7 @@ TEST_CASE("samples go to pipelines by their speed, every one at least one micro-
   const Variant on = variant(5);
   StageCounter simulator;
   const PlanningContext context{on.cluster, on.workload, simulator, 1};
-  const Plan plan = *pipelines_of(context, {1, 1, {}}, {{NodeId(0), NodeId(1), NodeId(2), NodeId(3)}, {NodeId(4)}});
+  const Plan plan = *pipelines_of(context, {1, 1, {}, false}, {{NodeId(0), NodeId(1), NodeId(2), NodeId(3)}, {NodeId(4)}});
   const std::vector<Pipeline>& pipelines = plan.phases[0].parts[0].pipelines;
   CHECK(pipelines[0].micro_batches + pipelines[1].micro_batches == 16);
   CHECK(pipelines[0].micro_batches >= 11);
