@@ -1,5 +1,6 @@
-// fit-kernels DATA_FOLDER [--write GPU_FITS_YAML]: fits the efficiency curves of products and of forward attention to measured
-// latencies, prints them and the errors on the shapes that were held out, and puts the products' into the catalogue.
+// fit-kernels DATA_FOLDER [--write GPU_FITS_YAML]: fits the efficiency curves of products and of forward attention to
+// measured latencies, prints them and the errors on the shapes that were held out, and puts the products' into the
+// catalogue.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,10 +34,13 @@ struct Kind {
   const char* name;
   DataType type;
 };
-constexpr Kind kKinds[] = {{"bfloat16", DataType::bf16}, {"fp8", DataType::fp8}, {"fp8_block", DataType::fp8}, {"nvfp4", DataType::fp4}};
+constexpr Kind kKinds[] = {
+    {"bfloat16", DataType::bf16}, {"fp8", DataType::fp8}, {"fp8_block", DataType::fp8}, {"nvfp4", DataType::fp4}};
 
 /// By the sizes of the weight, so that a held-out shape was not seen with another number of rows: 3 of 10.
-bool is_held_out(double first, double second) { return std::fmod(first * 31 + second * 17, 1009) < 1009 * kHeldOutOfTen / 10.0; }
+bool is_held_out(double first, double second) {
+  return std::fmod(first * 31 + second * 17, 1009) < 1009 * kHeldOutOfTen / 10.0;
+}
 
 double need(const CsvRow& row, const char* column) {
   const auto value = row.number(column);
@@ -59,7 +63,11 @@ std::vector<MeasuredAttention> attentions(const CsvTable& table, const std::stri
   std::vector<MeasuredAttention> found;
   for (const CsvRow& row : table.rows) {
     if (!row.is("system", system) || !row.is("attn_dtype", "bfloat16")) continue;
-    MeasuredAttention m{need(row, "batch"), need(row, "seq"), need(row, "heads"), need(row, "head_dim"), Seconds(need(row, "latency_us") * 1e-6),
+    MeasuredAttention m{need(row, "batch"),
+                        need(row, "seq"),
+                        need(row, "heads"),
+                        need(row, "head_dim"),
+                        Seconds(need(row, "latency_us") * 1e-6),
                         false};
     m.held_out = is_held_out(m.heads * m.head_size, m.batch * m.length);
     if (2 * m.batch * m.heads * m.head_size * m.length * m.length >= kLeastAttentionFlops) found.push_back(m);
@@ -78,12 +86,13 @@ void print_errors(const std::string& what, const std::vector<Measured>& all, con
   std::vector<double> errors;
   for (const Measured& m : all)
     if (m.held_out) errors.push_back(std::abs(ratio_of(m) - 1));
-  fmt::print("{:<22} {:>5} {:>5} {:>7.1f} % {:>7.1f} %  {}\n", what, all.size(), errors.size(), 100 * quantile(errors, 0.5),
-             100 * quantile(errors, 0.9), curve);
+  fmt::print("{:<22} {:>5} {:>5} {:>7.1f} % {:>7.1f} %  {}\n", what, all.size(), errors.size(),
+             100 * quantile(errors, 0.5), 100 * quantile(errors, 0.9), curve);
 }
 
 std::string curve_text(const GemmCurve& c) {
-  return fmt::format("efficiency: {:.3f}, k_half: {:.0f}, quantisation: {:.2f}", c.efficiency, c.k_half, c.quantisation);
+  return fmt::format("efficiency: {:.3f}, k_half: {:.0f}, quantisation: {:.2f}", c.efficiency, c.k_half,
+                     c.quantisation);
 }
 
 /// Replaces the fitted words of the default curve of a fit; `sustained` stays as it is.
@@ -93,7 +102,8 @@ std::string rewritten(std::istream& in, const std::map<std::string, GemmCurve>& 
     if (line.starts_with("  - name: ")) name = line.substr(10);
     const auto curve = curves.find(name);
     const std::size_t sustained = line.find(", sustained: "), launch = line.find(", launch: ");
-    if (curve != curves.end() && line.starts_with("      default: {") && sustained != std::string::npos && launch != std::string::npos)
+    if (curve != curves.end() && line.starts_with("      default: {") && sustained != std::string::npos &&
+        launch != std::string::npos)
       line = "      default: {" + curve_text(curve->second) + line.substr(sustained, launch - sustained) +
              fmt::format(", launch: {:.1f} us}}", curve->second.launch.value * 1e6);
     text += line + "\n";
@@ -121,7 +131,8 @@ void run(const std::string& folder, const std::string& file) {
       if (all.empty() || !device.peak.contains(kind.type)) continue;
       fit_products(device, kind.type, all);
       const GemmCurve& curve = device.gemm[kind.type];
-      print_errors(fmt::format("{} {}", system.name, kind.name), all, fmt::format("{}, launch: {:.1f} us", curve_text(curve), curve.launch.value * 1e6),
+      print_errors(fmt::format("{} {}", system.name, kind.name), all,
+                   fmt::format("{}, launch: {:.1f} us", curve_text(curve), curve.launch.value * 1e6),
                    [&](const MeasuredProduct& m) { return ratio(m, device, kind.type); });
       if (kind.type == DataType::bf16 && *system.fit != '\0') written[system.fit] = curve;
     }
@@ -130,7 +141,8 @@ void run(const std::string& folder, const std::string& file) {
     fit_attention(device, all);
     const AttentionCurve& curve = device.attention[AttentionKernel::cudnn];
     print_errors(fmt::format("{} attention", system.name), all,
-                 fmt::format("forward: {:.0f} TFLOPS, forward_half_length: {:.0f}", curve.forward.value / 1e12, curve.forward_half_length),
+                 fmt::format("forward: {:.0f} TFLOPS, forward_half_length: {:.0f}", curve.forward.value / 1e12,
+                             curve.forward_half_length),
                  [&](const MeasuredAttention& m) { return ratio(m, device); });
   }
   if (!file.empty()) write_catalogue(file, written);

@@ -53,15 +53,19 @@ double ratio(const MeasuredAttention& measured, const DeviceType& device) {
 void fit_products(DeviceType& device, DataType type, const std::vector<MeasuredProduct>& measured) {
   GemmCurve& curve = device.gemm[type];
   curve.sustained = 1;
-  const std::vector<Parameter> parameters{
-      {&curve.efficiency, 0.2, 1}, {&curve.k_half, 0, 2000}, {&curve.quantisation, 0, 1.5}, {&curve.launch.value, 0, 30e-6}};
-  descend(parameters, [&] { return loss_of(measured, [&](const MeasuredProduct& m) { return ratio(m, device, type); }); });
+  const std::vector<Parameter> parameters{{&curve.efficiency, 0.2, 1},
+                                          {&curve.k_half, 0, 2000},
+                                          {&curve.quantisation, 0, 1.5},
+                                          {&curve.launch.value, 0, 30e-6}};
+  descend(parameters,
+          [&] { return loss_of(measured, [&](const MeasuredProduct& m) { return ratio(m, device, type); }); });
 }
 
 void fit_attention(DeviceType& device, const std::vector<MeasuredAttention>& measured) {
   AttentionCurve& curve = device.attention[AttentionKernel::cudnn];
   const double peak = device.peak.at(DataType::bf16).value;
-  const std::vector<Parameter> parameters{{&curve.forward.value, 0.05 * peak, peak}, {&curve.forward_half_length, 0, 4000}};
+  const std::vector<Parameter> parameters{{&curve.forward.value, 0.05 * peak, peak},
+                                          {&curve.forward_half_length, 0, 4000}};
   descend(parameters, [&] { return loss_of(measured, [&](const MeasuredAttention& m) { return ratio(m, device); }); });
 }
 
