@@ -123,7 +123,7 @@ TEST_CASE("a library takes the protocol that it expects to be fastest, which nee
   // Expected: 5 us + 2 size / 100 GB/s against 10 us + size / 200 GB/s: equal at 333 kB. True: 5 us + size / 100 GB/s is faster to 19 MB.
   CHECK(protocol(Bytes(330e3)) == "ll");
   CHECK(protocol(Bytes(340e3)) == "simple");
-  transport.ring->protocols[0].expected->by_size = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0.5};  // from 64 B x 2^11 = 131 kB on
+  transport.ring->protocols[0].expected->by_size = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0.25};  // from 64 B x 2^11 = 131 kB on
   CHECK(protocol(Bytes(130e3)) == "ll");
   CHECK(protocol(Bytes(140e3)) == "simple");
   transport.ring->protocols[0].expected = std::nullopt;
