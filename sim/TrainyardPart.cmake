@@ -12,7 +12,8 @@ endif()
 
 # Code that reads or prints once, and tests: a quarter less time to build, none more to run.
 function(trainyard_build_quickly target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  # at -O1 g++ 12 also sees impossible lengths in std::string
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Release>:-Wno-stringop-overflow> $<$<CONFIG:Release>:-Wno-array-bounds>)
 endfunction()
 
 # What nearly every file includes is parsed once a target; not with a compiler cache, which does better without.
