@@ -16,6 +16,7 @@
 #include "sim/planning/layer_balance.hpp"
 #include "sim/planning/link_times.hpp"
 #include "sim/planning/registry.hpp"
+#include "sim/planning/searched_strategy.hpp"
 #include "sim/planning/stage_chain.hpp"
 
 namespace trainyard {
@@ -373,17 +374,6 @@ class AutoHetSearch {
   std::map<std::tuple<Composition, int, int, RecomputeKind>, Order> mapped_;
 };
 
-class AutoHet final : public Strategy {
- public:
-  explicit AutoHet(const StrategyOptions& options) : budget_(budget_of(options.values, kBudget)), simulate_(simulate_of(options.values, kSimulate)) {}
-
-  PlanOrInfeasible plan(const PlanningContext& context) override { return AutoHetSearch(context, budget_, simulate_).search(); }
-
- private:
-  Budget budget_;
-  int simulate_ = kSimulate;
-};
-
 const StrategyRegistrar registrar({
     .name = "autohet",
     .summary = "pipelines of unequal depth over unequal GPUs, one tensor size, gradients exchanged layer by layer",
@@ -393,7 +383,7 @@ const StrategyRegistrar registrar({
                    "the candidates that its own model ranks first are simulated; simulate: 1 takes its own first choice"},
     .reconstructed = {"objective and constraints of both integer programs: the paper's exact form could not be read",
                       "effective power: (1 - bubble) x measured layers per second; all pipelines train equally many samples"},
-    .make = [](const StrategyOptions& options, Diagnostics&) { return std::make_unique<AutoHet>(options); },
+    .make = [](const StrategyOptions& options, Diagnostics&) { return std::make_unique<SearchedStrategy<AutoHetSearch>>(options, kBudget, kSimulate); },
 });
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "sim/planning/budget.hpp"
 #include "sim/planning/finalists.hpp"
 #include "sim/planning/registry.hpp"
+#include "sim/planning/searched_strategy.hpp"
 #include "sim/planning/stage_chain.hpp"
 
 namespace trainyard {
@@ -159,16 +160,6 @@ class HaptSearch {
   std::vector<std::vector<Submesh>> choices_;   ///< [sub-cluster]
 };
 
-class Hapt final : public Strategy {
- public:
-  explicit Hapt(const StrategyOptions& options) : budget_(budget_of(options.values, kBudget)), simulate_(simulate_of(options.values, kSimulate)) {}
-  PlanOrInfeasible plan(const PlanningContext& context) override { return HaptSearch(context, budget_, simulate_).search(); }
-
- private:
-  Budget budget_;
-  int simulate_ = kSimulate;
-};
-
 const StrategyRegistrar registrar({
     .name = "hapt",
     .summary = "parallel inside homogeneous sub-clusters, a pipeline across them whose warm-up is as deep as slow links ask for",
@@ -178,7 +169,7 @@ const StrategyRegistrar registrar({
                    "inside a stage data and tensor axes, with ZeRO where the software has it; no other intra-operator plans"},
     .reconstructed = {"the planner: equal submeshes a sub-cluster and a dynamic program for the cut, in the manner of Alpa",
                       "extra micro-batches in warm-up: ceil(2 x time of a transfer / (f + b)) for each hop on the way to the last stage"},
-    .make = [](const StrategyOptions& options, Diagnostics&) { return std::make_unique<Hapt>(options); },
+    .make = [](const StrategyOptions& options, Diagnostics&) { return std::make_unique<SearchedStrategy<HaptSearch>>(options, kBudget, kSimulate); },
 });
 
 }  // namespace

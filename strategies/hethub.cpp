@@ -12,6 +12,7 @@
 #include "sim/planning/budget.hpp"
 #include "sim/planning/finalists.hpp"
 #include "sim/planning/registry.hpp"
+#include "sim/planning/searched_strategy.hpp"
 #include "sim/planning/stage_chain.hpp"
 
 namespace trainyard {
@@ -116,16 +117,6 @@ class HethubSearch {
   Budget budget_;
 };
 
-class Hethub final : public Strategy {
- public:
-  explicit Hethub(const StrategyOptions& options) : budget_(budget_of(options.values, kBudget)), simulate_(simulate_of(options.values, kSimulate)) {}
-  PlanOrInfeasible plan(const PlanningContext& context) override { return HethubSearch(context, budget_, simulate_).search(); }
-
- private:
-  Budget budget_;
-  int simulate_ = kSimulate;
-};
-
 const StrategyRegistrar registrar({
     .name = "hethub",
     .summary = "collectives inside one kind of GPU, a pipeline of unequal stages across kinds, and how far that is from the ideal",
@@ -135,7 +126,7 @@ const StrategyRegistrar registrar({
                    "whether a transfer between kinds goes through the host follows from the cluster's network cards"},
     .reconstructed = {"levels of the search tree and its pruning by memory: the planner's text could not be read",
                       "layers go to stages so that the slowest is fastest, which is in proportion to speed where memory allows"},
-    .make = [](const StrategyOptions& options, Diagnostics&) { return std::make_unique<Hethub>(options); },
+    .make = [](const StrategyOptions& options, Diagnostics&) { return std::make_unique<SearchedStrategy<HethubSearch>>(options, kBudget, kSimulate); },
 });
 
 }  // namespace

@@ -92,19 +92,15 @@ std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const CaseOpti
   const NurseryProcess processes = start_nursery([&](std::string_view request) {
     return binary::encoded(run_case(cases.at(binary::decoded<std::size_t>(request)), options, nursery));
   });
-  // A worker starts when one before it has ended, so that its number tells how many have.
-  const auto next = [&](std::size_t i) {
-    if (progress && i >= std::size_t(jobs)) progress(i + 1 - jobs, cases.size());
-    return binary::encoded(i);
+  std::vector<CaseResult> results(cases.size());
+  std::size_t done = 0;
+  const auto keep = [&](std::size_t i, const WorkerAnswer& answer) {
+    const auto* failure = std::get_if<WorkerFailure>(&answer);
+    results[i] = failure ? died(cases[i], *failure) : binary::decoded<CaseResult>(std::get<std::string>(answer));
+    if (progress) progress(++done, cases.size());
   };
-  const std::vector<WorkerAnswer> answers = ask_workers(processes.socket, cases.size(), next, jobs);
+  ask_workers(processes.socket, cases.size(), [](std::size_t i) { return binary::encoded(i); }, jobs, keep);
   end_nursery(processes);
-  std::vector<CaseResult> results;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    const auto* failure = std::get_if<WorkerFailure>(&answers[i]);
-    results.push_back(failure ? died(cases[i], *failure) : binary::decoded<CaseResult>(std::get<std::string>(answers[i])));
-  }
-  if (progress) progress(cases.size(), cases.size());
   return results;
 }
 

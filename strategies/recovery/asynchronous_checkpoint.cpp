@@ -1,33 +1,10 @@
 // Copy the state to the hosts' memory while training waits, and from there to the store while it goes on.
 // Paper: Mohan et al., CheckFreq: Frequent, Fine-Grained DNN Checkpointing, FAST'21 (snapshot and persist in two phases).
 #include "sim/planning/recovery_registry.hpp"
+#include "strategies/recovery/common_options.hpp"
 
 namespace trainyard {
 namespace {
-
-/// See restart_from_checkpoint.
-constexpr double kRestart = 30;
-
-class AsynchronousCheckpoint final : public Recovery {
- public:
-  explicit AsynchronousCheckpoint(const View& options) {
-    saves_.to = {CopyPlace::host, CopyPlace::store};
-    saves_.behind_training = true;
-    if (options["every"] && options["every"].text() != "young_daly") saves_.every = options["every"].quantity<Seconds>();
-    saves_.first_loss = options["first_loss"].quantity_or(saves_.first_loss);
-    restore_.restart = options["restart"].quantity_or(Seconds(kRestart));
-    if (options["on_notice"].boolean_or(false)) on_notice_ = OnNotice::save;
-  }
-
-  SavePolicy saves() const override { return saves_; }
-  RestorePolicy restore() const override { return restore_; }
-  OnNotice on_notice() const override { return on_notice_; }
-
- private:
-  SavePolicy saves_;
-  RestorePolicy restore_;
-  OnNotice on_notice_ = OnNotice::nothing;
-};
 
 Schema options() {
   using namespace schema;
@@ -48,7 +25,9 @@ const RecoveryRegistrar registrar({
     .paper = "Mohan et al., CheckFreq, FAST'21",
     .options = options(),
     .simplified = {"training waits for the whole snapshot; CheckFreq hides it behind the next forward pass", "the interval is not tuned by profiling"},
-    .make = [](const View& values, Diagnostics&) { return std::make_unique<AsynchronousCheckpoint>(values); },
+    .make = [](const View& values, Diagnostics&) { 
+      return std::make_unique<SavingRecovery>(values, saves_of(values, {CopyPlace::host, CopyPlace::store}), pauses_of(values, kRestart, RestorePolicy{}.failover));
+    },
 });
 
 }  // namespace

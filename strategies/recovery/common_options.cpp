@@ -38,4 +38,15 @@ RestorePolicy pauses_of(const View& options, Seconds restart, Seconds failover) 
   return restore;
 }
 
+std::vector<CopyPlace> copy_places(const View& to, std::vector<CopyPlace> otherwise) {
+  if (!to) return otherwise;
+  std::vector<CopyPlace> all;
+  for (std::size_t i = 0; i < to.size(); ++i) all.push_back(to.at(i).text() == "host" ? CopyPlace::host : CopyPlace::store);
+  return all;
+}
+
+SavingRecovery::SavingRecovery(const View& options, SavePolicy saves, RestorePolicy restore)
+    : saves_(std::move(saves)), restore_(std::move(restore)),
+      on_notice_(options["on_notice"].boolean_or(false) ? OnNotice::save : OnNotice::nothing) {}
+
 }  // namespace trainyard

@@ -7,28 +7,6 @@
 namespace trainyard {
 namespace {
 
-std::vector<CopyPlace> places(const View& to) {
-  if (!to) return {CopyPlace::host, CopyPlace::store};
-  std::vector<CopyPlace> all;
-  for (std::size_t i = 0; i < to.size(); ++i) all.push_back(to.at(i).text() == "host" ? CopyPlace::host : CopyPlace::store);
-  return all;
-}
-
-class LayerLocalFirst final : public Recovery {
- public:
-  explicit LayerLocalFirst(const View& options)
-      : saves_(saves_of(options, places(options["to"]))), restore_(pauses_of(options, kRestart, kRestart)), on_notice_(options["on_notice"].boolean_or(false)) {}
-
-  SavePolicy saves() const override { return saves_; }
-  RestorePolicy restore() const override { return restore_; }
-  OnNotice on_notice() const override { return on_notice_ ? OnNotice::save : OnNotice::nothing; }
-
- private:
-  SavePolicy saves_;
-  RestorePolicy restore_;
-  bool on_notice_;
-};
-
 Schema options() {
   using namespace schema;
   std::vector<SchemaField> fields = save_fields("when");
@@ -45,7 +23,9 @@ const RecoveryRegistrar registrar({
     .options = options(),
     .simplified = {"copies near the devices are in host memory, not on local disks",
                    "all devices go back to one version: the newest that hosts and store together hold whole"},
-    .make = [](const View& values, Diagnostics&) { return std::make_unique<LayerLocalFirst>(values); },
+    .make = [](const View& values, Diagnostics&) { 
+      return std::make_unique<SavingRecovery>(values, saves_of(values, copy_places(values["to"], {CopyPlace::host, CopyPlace::store})), pauses_of(values, kRestart, kRestart));
+    },
 });
 
 }  // namespace

@@ -12,21 +12,6 @@ std::vector<CopyPlace> places(const View& options) {
   return all;
 }
 
-class PeerReplication final : public Recovery {
- public:
-  explicit PeerReplication(const View& options)
-      : saves_(saves_of(options, places(options))), restore_(pauses_of(options, kRestart, kRestart)), on_notice_(options["on_notice"].boolean_or(false)) {}
-
-  SavePolicy saves() const override { return saves_; }
-  RestorePolicy restore() const override { return restore_; }
-  OnNotice on_notice() const override { return on_notice_ ? OnNotice::save : OnNotice::nothing; }
-
- private:
-  SavePolicy saves_;
-  RestorePolicy restore_;
-  bool on_notice_;
-};
-
 Schema options() {
   using namespace schema;
   std::vector<SchemaField> fields = save_fields("when");
@@ -43,7 +28,9 @@ const RecoveryRegistrar registrar({
     .options = options(),
     .simplified = {"training waits for the copy to the peer; Gemini sends it in pieces while the network is idle",
                    "one interval for peers and store; Gemini saves to the store far less often"},
-    .make = [](const View& values, Diagnostics&) { return std::make_unique<PeerReplication>(values); },
+    .make = [](const View& values, Diagnostics&) { 
+      return std::make_unique<SavingRecovery>(values, saves_of(values, places(values)), pauses_of(values, kRestart, kRestart));
+    },
 });
 
 }  // namespace

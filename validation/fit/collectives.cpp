@@ -13,6 +13,7 @@
 
 #include "sim/units/error.hpp"
 #include "topologies/catalogue.hpp"
+#include "validation/fit/command_line.hpp"
 #include "validation/fit/collectives_fit.hpp"
 #include "validation/fit/library.hpp"
 
@@ -88,11 +89,7 @@ std::string rewritten(std::istream& in, const std::vector<Fitted>& all) {
 }
 
 void write_catalogue(const std::string& file, const std::vector<Fitted>& all) {
-  std::ifstream in(file);
-  if (!in) throw UserError(file + ": cannot be read");
-  const std::string text = rewritten(in, all);
-  in.close();
-  if (!(std::ofstream(file) << text)) throw UserError(file + ": cannot be written");
+  rewrite_file(file, [&](std::istream& in) { return rewritten(in, all); });
 }
 
 /// Before the fit: what the catalogue says without earlier fits' algorithms.
@@ -233,23 +230,4 @@ void run(const std::string& folder, const std::string& file) {
 }  // namespace
 }  // namespace trainyard::fit
 
-int main(int count, char** words) {
-  std::string folder, file;
-  for (int i = 1; i < count; ++i) {
-    if (std::string(words[i]) == "--write" && i + 1 < count)
-      file = words[++i];
-    else
-      folder = words[i];
-  }
-  if (folder.empty()) {
-    fmt::print(stderr, "fit-collectives DATA_FOLDER [--write topologies/transports.yaml]\n");
-    return 2;
-  }
-  try {
-    trainyard::fit::run(folder, file);
-  } catch (const trainyard::UserError& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 2;
-  }
-  return 0;
-}
+int main(int count, char** words) { return trainyard::fit::run_fit(count, words, "fit-collectives DATA_FOLDER [--write topologies/transports.yaml]", trainyard::fit::run); }

@@ -12,6 +12,7 @@
 #include "sim/units/error.hpp"
 #include "topologies/catalogue.hpp"
 #include "validation/csv.hpp"
+#include "validation/fit/command_line.hpp"
 #include "validation/fit/kernels_fit.hpp"
 
 namespace trainyard::fit {
@@ -112,11 +113,7 @@ std::string rewritten(std::istream& in, const std::map<std::string, GemmCurve>& 
 }
 
 void write_catalogue(const std::string& file, const std::map<std::string, GemmCurve>& curves) {
-  std::ifstream in(file);
-  if (!in) throw UserError(file + ": cannot be read");
-  const std::string text = rewritten(in, curves);
-  in.close();
-  if (!(std::ofstream(file) << text)) throw UserError(file + ": cannot be written");
+  rewrite_file(file, [&](std::istream& in) { return rewritten(in, curves); });
 }
 
 void run(const std::string& folder, const std::string& file) {
@@ -151,23 +148,4 @@ void run(const std::string& folder, const std::string& file) {
 }  // namespace
 }  // namespace trainyard::fit
 
-int main(int count, char** words) {
-  std::string folder, file;
-  for (int i = 1; i < count; ++i) {
-    if (std::string(words[i]) == "--write" && i + 1 < count)
-      file = words[++i];
-    else
-      folder = words[i];
-  }
-  if (folder.empty()) {
-    fmt::print(stderr, "fit-kernels DATA_FOLDER [--write topologies/gpu_fits.yaml]\n");
-    return 2;
-  }
-  try {
-    trainyard::fit::run(folder, file);
-  } catch (const trainyard::UserError& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 2;
-  }
-  return 0;
-}
+int main(int count, char** words) { return trainyard::fit::run_fit(count, words, "fit-kernels DATA_FOLDER [--write topologies/gpu_fits.yaml]", trainyard::fit::run); }
