@@ -25,7 +25,7 @@ const RecoveryRegistrar registrar({
     .paper = "Mohan et al., CheckFreq, FAST'21",
     .options = options(),
     .simplified = {"training waits for the whole snapshot; CheckFreq hides it behind the next forward pass", "the interval is not tuned by profiling"},
-    .make = [](const View& values, Diagnostics&) { 
+    .make = [](const View& values, Diagnostics&) {
       return std::make_unique<SavingRecovery>(values, saves_of(values, {CopyPlace::host, CopyPlace::store}), pauses_of(values, kRestart, RestorePolicy{}.failover));
     },
 });

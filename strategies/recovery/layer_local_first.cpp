@@ -23,7 +23,7 @@ const RecoveryRegistrar registrar({
     .options = options(),
     .simplified = {"copies near the devices are in host memory, not on local disks",
                    "all devices go back to one version: the newest that hosts and store together hold whole"},
-    .make = [](const View& values, Diagnostics&) { 
+    .make = [](const View& values, Diagnostics&) {
       return std::make_unique<SavingRecovery>(values, saves_of(values, copy_places(values["to"], {CopyPlace::host, CopyPlace::store})), pauses_of(values, kRestart, kRestart));
     },
 });

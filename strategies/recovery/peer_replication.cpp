@@ -28,7 +28,7 @@ const RecoveryRegistrar registrar({
     .options = options(),
     .simplified = {"training waits for the copy to the peer; Gemini sends it in pieces while the network is idle",
                    "one interval for peers and store; Gemini saves to the store far less often"},
-    .make = [](const View& values, Diagnostics&) { 
+    .make = [](const View& values, Diagnostics&) {
       return std::make_unique<SavingRecovery>(values, saves_of(values, places(values)), pauses_of(values, kRestart, kRestart));
     },
 });

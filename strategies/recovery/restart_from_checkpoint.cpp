@@ -27,7 +27,7 @@ const RecoveryRegistrar registrar({
     .paper = "Athlur et al., Varuna, EuroSys'22, arXiv 2111.04007; Young, CACM 17(9), 1974; Daly, FGCS 22, 2006",
     .options = options(),
     .simplified = {"the time to restart is a stated constant"},
-    .make = [](const View& values, Diagnostics&) { 
+    .make = [](const View& values, Diagnostics&) {
       SavePolicy saves = saves_of(values, copy_places(values["to"], {CopyPlace::store}));
       saves.behind_training = false;
       return std::make_unique<SavingRecovery>(values, std::move(saves), pauses_of(values, kRestart, RestorePolicy{}.failover));
