@@ -1,25 +1,44 @@
 #include "sim/report/trace.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
+
+#include "sim/report/course.hpp"
 
 namespace trainyard {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kMicroseconds = 1e6;
+/// Events have whole nanoseconds, which is what readers count in: what follows on a thread never starts before what
+/// ends there.
+std::int64_t nanoseconds(Seconds time) { return std::llround(time.value * 1e9); }
+double microseconds(std::int64_t ns) { return static_cast<double>(ns) / 1e3; }
 
-struct TraceWriter {
-  std::string text;
-  void add(const Json& event) {
-    text += text.empty() ? "" : ",\n";
-    text += event.dump(-1, ' ', false, Json::error_handler_t::replace);
+/// Names first, then everything in order of time; what was added first at an instant stands first.
+class TraceWriter {
+ public:
+  void add_name(const Json& event) { names_.push_back(line(event)); }
+  void add(std::int64_t at, Json event) {
+    event["ts"] = microseconds(at);
+    events_.emplace_back(at, line(event));
   }
+  [[nodiscard]] std::string document() {
+    std::ranges::stable_sort(events_, {}, &std::pair<std::int64_t, std::string>::first);
+    for (auto& [at, text] : events_) names_.push_back(std::move(text));
+    return fmt::format("{{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n{}\n]}}\n", fmt::join(names_, ",\n"));
+  }
+
+ private:
+  static std::string line(const Json& event) { return event.dump(-1, ' ', false, Json::error_handler_t::replace); }
+  std::vector<std::string> names_;
+  std::vector<std::pair<std::int64_t, std::string>> events_;
 };
 
 /// One result as processes from `first_process` on.
@@ -29,6 +48,15 @@ struct TracedCase {
   int first_process = 0;
   [[nodiscard]] int process_of(ProcessorId processor) const {
     return first_process + trace.graph.processors[index(processor)].node;
+  }
+  [[nodiscard]] bool ran(std::size_t task) const {
+    return is_finite(trace.timeline.start[task]) && is_finite(trace.timeline.end[task]);
+  }
+  /// Behind those of the nodes.
+  [[nodiscard]] int links_process() const {
+    int last = -1;
+    for (const Processor& processor : trace.graph.processors) last = std::max(last, processor.node);
+    return first_process + last + 1;
   }
 };
 
@@ -46,11 +74,12 @@ void name_threads(const TracedCase& traced, TraceWriter& writer) {
   std::set<int> nodes;
   for (const Processor& processor : graph.processors) nodes.insert(processor.node);
   for (const int node : nodes)
-    writer.add(metadata("process_name", traced.first_process + node, 0, fmt::format("{}node {}", traced.prefix, node)));
+    writer.add_name(
+        metadata("process_name", traced.first_process + node, 0, fmt::format("{}node {}", traced.prefix, node)));
   for (std::size_t i = 0; i < graph.streams.size(); ++i) {
     const Stream& stream = graph.streams[i];
     const std::string title = processor_title(graph.processors[index(stream.processor)]) + " " + stream.name;
-    writer.add(metadata("thread_name", traced.process_of(stream.processor), static_cast<int>(i) + 1, title));
+    writer.add_name(metadata("thread_name", traced.process_of(stream.processor), static_cast<int>(i) + 1, title));
   }
 }
 
@@ -77,84 +106,132 @@ Json arguments_of(const TaskLabel& label) {
   return arguments;
 }
 
-Json task_event(const Task& task, Seconds start, Seconds end) {
-  return {{"ph", "X"},
-          {"name", title_of(task.label)},
-          {"cat", name(task.label.kind)},
-          {"ts", start.value * kMicroseconds},
-          {"dur", (end - start).value * kMicroseconds},
-          {"pid", 0},
-          {"tid", 0},
-          {"args", arguments_of(task.label)}};
+/// Where an event is drawn.
+void place_on(const TracedCase& traced, StreamId stream, Json& event) {
+  event["pid"] = traced.process_of(traced.trace.graph.streams[index(stream)].processor);
+  event["tid"] = static_cast<int>(index(stream)) + 1;
 }
 
-void add_tasks(const TracedCase& traced, TraceWriter& writer) {
-  const auto& [graph, timeline] = traced.trace;
-  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
-    if (!is_finite(timeline.start[i]) || !is_finite(timeline.end[i])) continue;
-    Json event = task_event(graph.tasks[i], timeline.start[i], timeline.end[i]);
-    for (const Slot& slot : graph.tasks[i].slots) {
-      event["pid"] = traced.process_of(graph.streams[index(slot.stream)].processor);
-      event["tid"] = static_cast<int>(index(slot.stream)) + 1;
-      writer.add(event);
-    }
+void add_task(const TracedCase& traced, std::size_t i, TraceWriter& writer) {
+  const Task& task = traced.trace.graph.tasks[i];
+  const std::int64_t start = nanoseconds(traced.trace.timeline.start[i]),
+                     end = nanoseconds(traced.trace.timeline.end[i]);
+  Json event = {{"ph", "X"}, {"name", title_of(task.label)},     {"cat", name(task.label.kind)},
+                {"ts", 0},   {"dur", microseconds(end - start)}, {"pid", 0},
+                {"tid", 0},  {"args", arguments_of(task.label)}};
+  for (const Slot& slot : task.slots) {
+    place_on(traced, slot.stream, event);
+    writer.add(start, event);
   }
 }
 
-struct MemoryChange {
-  double at = 0;
-  MemoryClass kind{};
-  double bytes = 0;
+/// What made the bytes of a transfer, the transfer at both ends, what needs them.
+class TransferFlows {
+ public:
+  TransferFlows(const TracedCase& traced, TraceWriter& writer)
+      : traced_(traced),
+        graph_(traced.trace.graph),
+        writer_(writer),
+        before_(graph_.tasks.size(), -1),
+        after_(graph_.tasks.size(), -1) {
+    for (const Edge& edge : graph_.edges) {
+      const auto from = static_cast<int>(index(edge.from)), to = static_cast<int>(index(edge.to));
+      if (edge.distance > 0) continue;
+      if (computes(from)) before_[index(edge.to)] = from;
+      if (computes(to) && after_[index(edge.from)] < 0) after_[index(edge.from)] = to;
+    }
+  }
+
+  /// Transfers so far; they number the arrows of a document.
+  void add(std::size_t task, std::size_t& transfers) {
+    const std::vector<Slot>& slots = graph_.tasks[task].slots;
+    if (graph_.tasks[task].label.kind != TaskKind::pipeline || slots.size() < 2 ||
+        processor(slots.front()) == processor(slots.back()))
+      return;
+    const std::int64_t start = nanoseconds(traced_.trace.timeline.start[task]);
+    std::vector<Stop> stops{{start, slots.front().stream}, {start, slots.back().stream}};
+    if (const int from = before_[task]; from >= 0)
+      stops.insert(stops.begin(), {last_moment(from), compute_stream(from)});
+    if (const int to = after_[task]; to >= 0)
+      stops.push_back({nanoseconds(traced_.trace.timeline.start[to]), compute_stream(to)});
+    ++transfers;
+    for (std::size_t i = 0; i < stops.size(); ++i) {
+      Json event = {{"ph", i == 0                 ? "s"
+                           : i + 1 < stops.size() ? "t"
+                                                  : "f"},
+                    {"id", transfers},
+                    {"cat", "transfer"},
+                    {"name", "transfer"},
+                    {"ts", 0}};
+      if (i > 0) event["bp"] = "e";
+      place_on(traced_, stops[i].stream, event);
+      writer_.add(stops[i].at, event);
+    }
+  }
+
+ private:
+  struct Stop {
+    std::int64_t at = 0;
+    StreamId stream{};
+  };
+  [[nodiscard]] ProcessorId processor(const Slot& slot) const { return graph_.streams[index(slot.stream)].processor; }
+  [[nodiscard]] bool computes(int task) const {
+    const std::vector<Slot>& slots = graph_.tasks[static_cast<std::size_t>(task)].slots;
+    return traced_.ran(static_cast<std::size_t>(task)) && !slots.empty() &&
+           graph_.streams[index(slots.front().stream)].name == "compute";
+  }
+  [[nodiscard]] StreamId compute_stream(int task) const {
+    return graph_.tasks[static_cast<std::size_t>(task)].slots.front().stream;
+  }
+  /// Of a task, still inside it.
+  [[nodiscard]] std::int64_t last_moment(int task) const {
+    const auto i = static_cast<std::size_t>(task);
+    return std::max(nanoseconds(traced_.trace.timeline.start[i]), nanoseconds(traced_.trace.timeline.end[i]) - 1);
+  }
+
+  const TracedCase& traced_;
+  const TaskGraph& graph_;
+  TraceWriter& writer_;
+  std::vector<int> before_, after_;  ///< [task]: compute task that an edge joins to it; -1: none
 };
-using HeldBytes = std::array<double, kMemoryClasses>;
 
-/// Bytes inside a task count from its start at their highest: the counter never shows less than what was held.
-void collect(const Memory& memory, Seconds start, Seconds end, std::vector<MemoryChange>& changes) {
-  const double during = std::max(memory.at_start.value, memory.peak_inside.value);
-  const double after = memory.at_start.value + memory.at_end.value;
-  changes.push_back({start.value * kMicroseconds, memory.kind, during});
-  changes.push_back({end.value * kMicroseconds, memory.kind, after - during});
-}
-
-std::vector<std::vector<MemoryChange>> changes_by_processor(const StepTrace& trace) {
-  const auto& [graph, timeline] = trace;
-  std::vector<std::vector<MemoryChange>> all(graph.processors.size());
-  for (const Resident& resident : graph.residents)
-    all[index(resident.processor)].push_back({0, resident.kind, resident.bytes.value});
-  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
-    if (!is_finite(timeline.start[i]) || !is_finite(timeline.end[i])) continue;
-    for (const Memory& memory : graph.tasks[i].memory)
-      collect(memory, timeline.start[i], timeline.end[i], all[index(memory.processor)]);
+void add_tasks(const TracedCase& traced, std::size_t& transfers, TraceWriter& writer) {
+  TransferFlows flows(traced, writer);
+  for (std::size_t i = 0; i < traced.trace.graph.tasks.size(); ++i) {
+    if (!traced.ran(i)) continue;
+    add_task(traced, i, writer);
+    flows.add(i, transfers);
   }
-  for (auto& changes : all)
-    std::stable_sort(changes.begin(), changes.end(),
-                     [](const MemoryChange& a, const MemoryChange& b) { return a.at < b.at; });
-  return all;
 }
 
-Json counter(const Processor& processor, int process, double at, const HeldBytes& held) {
-  Json bytes;
-  for (int i = 0; i < kMemoryClasses; ++i) bytes[name(static_cast<MemoryClass>(i))] = held[static_cast<std::size_t>(i)];
-  return {{"ph", "C"}, {"name", "bytes on " + processor.name}, {"ts", at}, {"pid", process}, {"args", bytes}};
-}
-
-void add_counters(const TracedCase& traced, TraceWriter& writer) {
-  const auto all = changes_by_processor(traced.trace);
+void add_memory(const TracedCase& traced, TraceWriter& writer) {
+  const auto all = held_bytes(traced.trace);
   for (std::size_t p = 0; p < all.size(); ++p) {
-    HeldBytes held{};
-    for (std::size_t i = 0; i < all[p].size(); ++i) {
-      held[static_cast<std::size_t>(all[p][i].kind)] += all[p][i].bytes;
-      if (i + 1 < all[p].size() && all[p][i + 1].at == all[p][i].at) continue;
-      writer.add(
-          counter(traced.trace.graph.processors[p], traced.process_of(id_at<ProcessorId>(p)), all[p][i].at, held));
+    const std::string title = "bytes on " + traced.trace.graph.processors[p].name;
+    for (const HeldPoint& point : all[p]) {
+      Json bytes;
+      for (int i = 0; i < kMemoryClasses; ++i)
+        bytes[name(static_cast<MemoryClass>(i))] = point.bytes[static_cast<std::size_t>(i)];
+      writer.add(nanoseconds(point.at), {{"ph", "C"},
+                                         {"name", title},
+                                         {"ts", 0},
+                                         {"pid", traced.process_of(id_at<ProcessorId>(p))},
+                                         {"args", bytes}});
     }
   }
 }
 
-int processes_of(const TaskGraph& graph) {
-  int nodes = 0;
-  for (const Processor& processor : graph.processors) nodes = std::max(nodes, processor.node + 1);
-  return nodes;
+/// Bytes a second on every link.
+void add_links(const TracedCase& traced, TraceWriter& writer) {
+  const std::vector<LinkLoad> links = link_loads(traced.trace);
+  if (!links.empty()) writer.add_name(metadata("process_name", traced.links_process(), 0, traced.prefix + "links"));
+  for (const LinkLoad& link : links)
+    for (const LoadPoint& point : link.course)
+      writer.add(nanoseconds(point.at), {{"ph", "C"},
+                                         {"name", "load on " + link.name},
+                                         {"ts", 0},
+                                         {"pid", traced.links_process()},
+                                         {"args", {{"bytes_per_s", point.bytes_per_s}}}});
 }
 
 std::string prefix_of(const CaseResult& result, std::size_t traced) {
@@ -169,15 +246,17 @@ std::string to_trace(const std::vector<CaseResult>& results) {
       std::count_if(results.begin(), results.end(), [](const CaseResult& r) { return r.trace.has_value(); });
   TraceWriter writer;
   int first_process = 1;
+  std::size_t transfers = 0;
   for (const CaseResult& result : results) {
     if (!result.trace) continue;
     const TracedCase one{*result.trace, prefix_of(result, static_cast<std::size_t>(traced)), first_process};
     name_threads(one, writer);
-    add_tasks(one, writer);
-    add_counters(one, writer);
-    first_process += processes_of(one.trace.graph);
+    add_tasks(one, transfers, writer);
+    add_memory(one, writer);
+    add_links(one, writer);
+    first_process = one.links_process() + 1;
   }
-  return "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n" + writer.text + "\n]}\n";
+  return writer.document();
 }
 
 }  // namespace trainyard
