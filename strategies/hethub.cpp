@@ -18,7 +18,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kBudget = 3000;
+constexpr std::int64_t kBudget = 6000;   ///< half of it for the search, what is left for the bound
 constexpr int kSimulate = 6, kMostMicroBatch = 256;
 constexpr std::size_t kMostOrderedKinds = 4;   ///< beyond, kinds stay in the cluster's order
 
@@ -41,15 +41,16 @@ class HethubSearch {
   PlanOrInfeasible search() {
     const std::vector<NodeId> nodes = nodes_with_gpus(context_.cluster);
     const Domains domains = nodes_by_kind(context_.cluster, nodes);
-    walk(domains, nodes, [&](const Leaf& leaf) { finalists_.add(plan_of({chain_choice(leaf.stages, leaf.cut.bounds, leaf.shape)}, leaf.shape.zero), leaf.time); });
-    PlanOrInfeasible answer = finalists_.choose("no layout keeps data and tensor groups inside one kind of GPU and holds the model", budget_.ran_out());
-    if (auto* planned = std::get_if<Planned>(&answer)) planned->remarks.push_back(distance_to_bound(domains, *planned->estimated_step_time));
+    Budget searching((budget_.left() + 1) / 2), bound(budget_.left() / 2);
+    walk(domains, nodes, searching, [&](const Leaf& leaf) { finalists_.add(plan_of({chain_choice(leaf.stages, leaf.cut.bounds, leaf.shape)}, leaf.shape.zero), leaf.time); });
+    PlanOrInfeasible answer = finalists_.choose("no layout keeps data and tensor groups inside one kind of GPU and holds the model", searching.ran_out());
+    if (auto* planned = std::get_if<Planned>(&answer)) planned->remarks.push_back(distance_to_bound(domains, *planned->estimated_step_time, bound));
     return answer;
   }
 
  private:
   template <class Visit>
-  void walk(const Domains& domains, const std::vector<NodeId>& nodes, Visit visit) {
+  void walk(const Domains& domains, const std::vector<NodeId>& nodes, Budget& budget, Visit visit) {
     const std::vector<int> sizes = tensor_sizes(context_.cluster, nodes, context_.workload);
     for (auto tensor = sizes.rbegin(); tensor != sizes.rend(); ++tensor) {
       std::vector<std::vector<TensorUnit>> units;
@@ -59,30 +60,30 @@ class HethubSearch {
         most = std::max(most, units.back().size());
       }
       for (int data = 1; data <= int(most); ++data)
-        if (std::fmod(context_.workload.global_batch, data) == 0) walk_orders(units, data, visit);
+        if (std::fmod(context_.workload.global_batch, data) == 0) walk_orders(units, data, budget, visit);
     }
   }
 
   template <class Visit>
-  void walk_orders(const std::vector<std::vector<TensorUnit>>& domains, int data, Visit visit) {
+  void walk_orders(const std::vector<std::vector<TensorUnit>>& domains, int data, Budget& budget, Visit visit) {
     std::vector<int> order(domains.size());
     std::iota(order.begin(), order.end(), 0);
     do {
       std::vector<std::vector<TensorUnit>> ordered;
       for (const int domain : order) ordered.push_back(domains[domain]);
       const std::vector<StageUnits> stages = stages_over(ordered, data);
-      if (!stages.empty() && int(stages.size()) <= tools_.layers()) walk_shapes(stages, data, visit);
+      if (!stages.empty() && int(stages.size()) <= tools_.layers()) walk_shapes(stages, data, budget, visit);
     } while (domains.size() <= kMostOrderedKinds && std::ranges::next_permutation(order).found);
   }
 
   template <class Visit>
-  void walk_shapes(const std::vector<StageUnits>& stages, int data, Visit visit) {
+  void walk_shapes(const std::vector<StageUnits>& stages, int data, Budget& budget, Visit visit) {
     const int samples = int(context_.workload.global_batch) / data;
     bool fits = true;
     for (int micro_batch = 1; fits && micro_batch <= std::min(samples, kMostMicroBatch) && samples % micro_batch == 0; micro_batch *= 2) {
       fits = false;
       for (const RecomputeKind recompute : {RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full}) {
-        if (!budget_.take()) return;
+        if (!budget.take()) return;
         Leaf leaf{stages, {data * micro_batch, samples / micro_batch, recompute, tools_.default_zero()}, {}, {}};
         const std::vector<StageLoad> loads = chain_loads(tools_, stages, leaf.shape);
         const auto cut = balance_layers(loads);
@@ -95,13 +96,13 @@ class HethubSearch {
     }
   }
 
-  /// Each kind alone by the same predictor; a kind that cannot hold the model leaves the bound unknown.
-  std::string distance_to_bound(const Domains& domains, Seconds time) {
+  /// Each kind alone by the same predictor, all within `budget`; a kind that cannot hold the model leaves the bound unknown.
+  std::string distance_to_bound(const Domains& domains, Seconds time, Budget& budget) {
     double rate = 0;
-    budget_ = Budget(kBudget);
     for (const std::vector<NodeId>& domain : domains) {
       std::optional<Seconds> best;
-      walk({domain}, domain, [&](const Leaf& leaf) { best = std::min(best.value_or(leaf.time), leaf.time); });
+      walk({domain}, domain, budget, [&](const Leaf& leaf) { best = std::min(best.value_or(leaf.time), leaf.time); });
+      if (budget.ran_out()) return "no theoretical upper bound: the budget ended before every kind of GPU had been looked at alone";
       if (!best) return fmt::format("no theoretical upper bound: {} alone cannot hold the model", context_.cluster.type_of(gpus_of(context_.cluster, domain[0])[0]).name);
       rate += 1 / best->value;
     }

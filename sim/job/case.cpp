@@ -68,7 +68,7 @@ void plan_and_simulate(const Case& which, const CaseOptions& options, const Work
   result.planner_estimate = planned.estimated_step_time;
   keep_rejected(planned.rejected, result);
   result.remarks = planned.remarks;
-  if (planned.truncated) result.remarks.push_back("its budget ended before its search did");
+  result.planner_truncated = planned.truncated;
   if (const auto wrong = planned.plan.check(*which.cluster, *which.workload); !wrong.empty())
     throw UserError(fmt::format("{}", fmt::join(wrong, "; ")));
   simulate(planned, simulator, options, result);

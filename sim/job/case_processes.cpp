@@ -70,7 +70,7 @@ void visit_fields(T& r, V&& visit) {
 template <Is<CaseResult> T, class V>
 void visit_fields(T& c, V&& visit) {
   visit(c.scenario, c.variant, c.strategy, c.status, c.reason, c.user_error, c.plan_json, c.plan_line, c.step, c.job, c.seeds, c.recovery,
-        c.planner_estimate, c.rejected, c.remarks, c.alone_step_time, c.jobs, c.trace, c.planner_wall, c.simulation_wall);
+        c.planner_estimate, c.rejected, c.remarks, c.planner_truncated, c.alone_step_time, c.jobs, c.trace, c.planner_wall, c.simulation_wall);
 }
 
 namespace {

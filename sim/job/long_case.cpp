@@ -34,6 +34,7 @@ void show_longest(const Case& which, const PlannedWorld& world, CaseResult& resu
   result.plan_json = to_json(describe(planned.plan, cluster, *which.workload));
   result.plan_line = one_line(planned.plan, cluster, *which.workload);
   result.planner_estimate = planned.estimated_step_time;
+  result.planner_truncated = planned.truncated;
   result.step = world.step(id);
 }
 

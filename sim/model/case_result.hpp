@@ -46,6 +46,7 @@ struct CaseResult {
   std::optional<Seconds> alone_step_time;  ///< with other jobs: of a step with nobody beside it; `step` is beside them
   std::vector<JobResult> jobs;           ///< the others
   std::vector<std::string> remarks;      ///< of the planner
+  bool planner_truncated = false;        ///< its budget ended before its search: the Plan is the best it had seen
   std::optional<StepTrace> trace;
   Seconds planner_wall{}, simulation_wall{};
 };

@@ -112,6 +112,7 @@ void add_rest(Json& record, const CaseResult& result, const Figures& figures) {
   record["planner_estimate_step_time_s"] =
       result.planner_estimate ? Json(result.planner_estimate->value) : Json(nullptr);
   record["planner_remarks"] = result.remarks;
+  record["planner_truncated"] = result.planner_truncated;
   record["simulated_tasks"] = ok ? Json(result.step.simulated_tasks) : Json(nullptr);
   record["device_classes"] = ok ? Json(result.step.device_classes) : Json(nullptr);
   record["alone_step_time_s"] = result.alone_step_time ? Json(result.alone_step_time->value) : Json(nullptr);

@@ -181,6 +181,7 @@ std::string notes_of(const CaseResult& result, std::size_t place, const std::str
   if (!result.plan_line.empty() && !result.job)
     text += fmt::format("  plan {}: {}\n", ok ? std::to_string(place) : "of " + row_name, result.plan_line);
   for (const JobResult& job : result.jobs) text += fmt::format("  beside {}: {}\n", row_name, job_text(job));
+  if (result.planner_truncated) text += fmt::format("  note on {}: its budget ended before its search did; this is the best that it had seen\n", row_name);
   for (const std::string& what : result.remarks) text += fmt::format("  note on {}: {}\n", row_name, what);
   for (const std::string& what : result.step.extrapolated) text += fmt::format("  note on {}: {}\n", row_name, what);
   if (timings)

@@ -51,6 +51,7 @@ TEST_CASE("JSON holds every key of a case that ran, in SI units") {
   CHECK(r["price_usd_per_h"].get<double>() == Approx(7.2));
   CHECK(r["usd_per_million_tokens"].get<double>() == Approx(7.2 / 3600 * 1e6 / 5120));
   CHECK(r["planner_estimate_step_time_s"].is_null());
+  CHECK(r["planner_truncated"] == false);
   CHECK(r["simulated_tasks"] == 42);
   CHECK(r["device_classes"] == 2);
   CHECK(r["extrapolated"] == Json::array());
