@@ -8,8 +8,10 @@
 #include "sim/job/beside.hpp"
 #include "sim/job/case_setting.hpp"
 #include "sim/job/long_job.hpp"
+#include "sim/job/sensitivity.hpp"
 #include "sim/job/step_simulator.hpp"
 #include "sim/planning/plan_text.hpp"
+#include "sim/planning/plan_traits.hpp"
 #include "sim/units/error.hpp"
 
 namespace trainyard {
@@ -40,14 +42,14 @@ void refuse(CaseResult& result, const Infeasible& why) {
 }
 
 void simulate(const Planned& planned, StepSimulator& simulator, const CaseOptions& options, CaseResult& result) {
-  SimulatedStep step = options.keep_trace ? simulator.simulate_with_trace(planned.plan)
-                                          : SimulatedStep{std::move(simulator.simulate(std::span(&planned.plan, 1)).front()), {}};
+  SimulatedStep step = simulator.look_closely_at(planned.plan, options.keep_trace);
   if (const auto* error = std::get_if<SimulationError>(&step.outcome)) {
     result.status = CaseStatus::error;
     result.reason = error->why;
     return;
   }
   result.step = std::get<StepReport>(step.outcome);
+  result.critical_path = std::move(step.critical_path);
   result.trace = std::move(step.trace);
   if (result.step.memory.fits()) return;
   result.status = CaseStatus::infeasible;
@@ -65,6 +67,7 @@ void plan_and_simulate(const Case& which, const CaseOptions& options, const Work
   const Planned& planned = std::get<Planned>(answer);
   result.plan_json = to_json(describe(planned.plan, *which.cluster, *which.workload));
   result.plan_line = one_line(planned.plan, *which.cluster, *which.workload);
+  result.traits = traits_of(planned.plan, *which.cluster, *which.workload);
   result.planner_estimate = planned.estimated_step_time;
   keep_rejected(planned.rejected, result);
   result.remarks = planned.remarks;
@@ -72,7 +75,12 @@ void plan_and_simulate(const Case& which, const CaseOptions& options, const Work
   if (const auto wrong = planned.plan.check(*which.cluster, *which.workload); !wrong.empty())
     throw UserError(fmt::format("{}", fmt::join(wrong, "; ")));
   simulate(planned, simulator, options, result);
-  if (!which.beside.empty() && result.status == CaseStatus::ok) simulate_beside(which, planned.plan, options, nursery, result);
+  if (!which.beside.empty() && result.status == CaseStatus::ok) {
+    simulate_beside(which, planned.plan, options, nursery, result);
+    result.critical_path.clear();        // it was that of a step with nobody beside it
+  }
+  if (options.sensitivity && result.status == CaseStatus::ok)
+    result.sensitivity = sensitivity_of(which, planned.plan, result.step, options, nursery);
   result.simulation_wall = watch.lap();
 }
 

@@ -45,6 +45,7 @@ struct CaseOptions {
   bool symmetry = true;                  ///< false: simulate every device
   bool full_detail = false;              ///< every operator a task of its own
   bool keep_trace = false;               ///< fill CaseResult::trace
+  bool sensitivity = false;              ///< fill CaseResult::sensitivity: several more simulations, and one more search
 };
 
 /// Plans and simulates. What goes wrong inside becomes status infeasible or error, never an exception; a mistake of the user

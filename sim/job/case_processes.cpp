@@ -25,6 +25,19 @@ template <Is<RejectedPlan> T, class V>
 void visit_fields(T& r, V&& visit) {
   visit(r.what, r.why);
 }
+template <Is<PlanTraits> T, class V>
+void visit_fields(T& t, V&& visit) {
+  visit(t.stages, t.least_layers, t.most_layers, t.least_tensor, t.most_tensor, t.replicas, t.micro_batches, t.micro_batch, t.zero, t.kinds,
+        t.schedule, t.recompute);
+}
+template <Is<PathPart> T, class V>
+void visit_fields(T& p, V&& visit) {
+  visit(p.kind, p.pipeline, p.stage, p.device, p.model, p.time);
+}
+template <Is<ResourceGain> T, class V>
+void visit_fields(T& g, V&& visit) {
+  visit(g.resource, g.factor, g.step_time, g.throughput_gain, g.cost_change, g.why_not);
+}
 template <Is<JobResult> T, class V>
 void visit_fields(T& j, V&& visit) {
   visit(j.name, j.strategy, j.plan_json, j.plan_line, j.step, j.alone_step_time);
@@ -70,7 +83,8 @@ void visit_fields(T& r, V&& visit) {
 template <Is<CaseResult> T, class V>
 void visit_fields(T& c, V&& visit) {
   visit(c.scenario, c.variant, c.strategy, c.status, c.reason, c.user_error, c.plan_json, c.plan_line, c.step, c.job, c.seeds, c.recovery,
-        c.planner_estimate, c.rejected, c.remarks, c.planner_truncated, c.alone_step_time, c.jobs, c.trace, c.planner_wall, c.simulation_wall);
+        c.planner_estimate, c.rejected, c.traits, c.critical_path, c.sensitivity, c.error_band, c.pareto_front, c.remarks, c.planner_truncated,
+        c.alone_step_time, c.jobs, c.trace, c.planner_wall, c.simulation_wall);
 }
 
 namespace {

@@ -31,6 +31,18 @@ std::optional<int> settled_period(const StepTimes& times, const EventTrace& even
   return compared < n && events.back().at <= times.start[n - 1 - compared] ? period : std::nullopt;
 }
 
+/// How many of the last steps a report is about: the period that was found, else a mean over several.
+struct Reported {
+  int steps = 1;
+  bool repeats = true;
+};
+
+Reported reported_steps(const StepTimes& times, const Timeline& timeline, const EventTrace& events) {
+  const std::optional<int> period = settled_period(times, events);
+  if (timeline.stopped_early || period) return {period.value_or(1), true};
+  return {std::min(kMeanOverSteps, int(times.start.size()) - 1), false};
+}
+
 /// What changed in the simulated steps; those before the last one that is reported.
 void note_changes(const StepTimes& times, const EventTrace& events, StepReport& report) {
   if (events.empty()) return;
@@ -76,13 +88,15 @@ const SimulationOutcome* StepSimulator::remembered(const Lowered& lowered, std::
 
 std::vector<SimulationOutcome> StepSimulator::simulate(std::span<const Plan> plans) {
   std::vector<SimulationOutcome> outcomes;
-  for (SimulatedStep& step : run(plans, false)) outcomes.push_back(std::move(step.outcome));
+  for (SimulatedStep& step : run(plans, Look::report)) outcomes.push_back(std::move(step.outcome));
   return outcomes;
 }
 
-SimulatedStep StepSimulator::simulate_with_trace(const Plan& plan) { return std::move(run(std::span(&plan, 1), true).front()); }
+SimulatedStep StepSimulator::look_closely_at(const Plan& plan, bool keep_trace) {
+  return std::move(run(std::span(&plan, 1), keep_trace ? Look::with_trace : Look::closely).front());
+}
 
-std::vector<SimulatedStep> StepSimulator::run(std::span<const Plan> plans, bool keep_trace) {
+std::vector<SimulatedStep> StepSimulator::run(std::span<const Plan> plans, Look look) {
   std::vector<SimulatedStep> steps(plans.size());
   std::vector<Lowered> lowered;
   std::vector<SimulationRequest> requests;
@@ -95,7 +109,7 @@ std::vector<SimulatedStep> StepSimulator::run(std::span<const Plan> plans, bool 
     }
     lowered.push_back(lower(plans[i], workload_, cluster_, router_, options_));
     const std::uint64_t key = memory_ != nullptr ? hash(lowered.back().graph) : 0;
-    if (!keep_trace && remembered(lowered.back(), key, steps[i]) != nullptr) {
+    if (look == Look::report && remembered(lowered.back(), key, steps[i]) != nullptr) {
       lowered.pop_back();
       continue;
     }
@@ -116,26 +130,27 @@ std::vector<SimulatedStep> StepSimulator::run(std::span<const Plan> plans, bool 
     const Timeline& timeline = std::get<Timeline>(results[r]);
     step.outcome = report(lowered[r], timeline);
     if (memory_ != nullptr && lowered[r].events.empty()) memory_->keep(keys[r], step.outcome);
-    if (keep_trace) step.trace = trace(lowered[r], timeline);
+    if (look != Look::report && std::holds_alternative<StepReport>(step.outcome)) step.critical_path = path(lowered[r], timeline);
+    if (look == Look::with_trace) step.trace = trace(lowered[r], timeline);
   }
   return steps;
 }
 
-/// Of the period that was found; else of the mean, which the report says.
 SimulationOutcome StepSimulator::report(const Lowered& lowered, const Timeline& timeline) const {
   const StepTimes times = step_times(lowered.graph, timeline);
   if (const std::string why = ends_badly(timeline, times, lowered.events); !why.empty()) return SimulationError{why};
-  const std::optional<int> period = settled_period(times, lowered.events);
-  if (timeline.stopped_early || period) {
-    StepReport report = report_step(lowered, timeline, times.last(period.value_or(1)), workload_, cluster_);
-    note_changes(times, lowered.events, report);
-    return report;
-  }
-  const int steps = int(times.start.size()), mean_over = std::min(kMeanOverSteps, steps - 1);
-  StepReport report = report_step(lowered, timeline, times.last(mean_over), workload_, cluster_);
+  const Reported reported = reported_steps(times, timeline, lowered.events);
+  StepReport report = report_step(lowered, timeline, times.last(reported.steps), workload_, cluster_);
   note_changes(times, lowered.events, report);
-  report.extrapolated.push_back(fmt::format("the step does not repeat within {} steps: mean of the last {}", steps, mean_over));
+  if (!reported.repeats)
+    report.extrapolated.push_back(fmt::format("the step does not repeat within {} steps: mean of the last {}", times.start.size(), reported.steps));
   return report;
+}
+
+std::vector<PathPart> StepSimulator::path(const Lowered& lowered, const Timeline& timeline) {
+  const StepTimes times = step_times(lowered.graph, timeline);
+  const StepWindow window = times.last(reported_steps(times, timeline, lowered.events).steps);
+  return critical_path(lowered.graph, timeline, window.from, window.to, window.steps);
 }
 
 /// The steps that were looked at, each to its end.

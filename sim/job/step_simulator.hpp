@@ -18,6 +18,7 @@ namespace trainyard {
 /// One step of a Plan with the graph it was read from.
 struct SimulatedStep {
   SimulationOutcome outcome;
+  std::vector<PathPart> critical_path;   ///< when looked at closely; empty where there is no report
   std::optional<StepTrace> trace;        ///< when asked for
 };
 
@@ -29,11 +30,15 @@ class StepSimulator final : public Simulator {
                 StepMemory* memory = nullptr);
 
   [[nodiscard]] std::vector<SimulationOutcome> simulate(std::span<const Plan> plans) override;
-  [[nodiscard]] SimulatedStep simulate_with_trace(const Plan& plan);
+  /// With the critical path of what the report is about, and the trace if wanted.
+  [[nodiscard]] SimulatedStep look_closely_at(const Plan& plan, bool keep_trace);
 
  private:
-  [[nodiscard]] std::vector<SimulatedStep> run(std::span<const Plan> plans, bool keep_trace);
+  enum class Look { report, closely, with_trace };
+
+  [[nodiscard]] std::vector<SimulatedStep> run(std::span<const Plan> plans, Look look);
   const SimulationOutcome* remembered(const Lowered& lowered, std::uint64_t graph, SimulatedStep& step) const;
+  [[nodiscard]] static std::vector<PathPart> path(const Lowered& lowered, const Timeline& timeline);
   [[nodiscard]] SimulationOutcome report(const Lowered& lowered, const Timeline& timeline) const;
   [[nodiscard]] std::optional<StepTrace> trace(const Lowered& lowered, const Timeline& timeline) const;
 

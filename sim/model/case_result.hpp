@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "sim/model/critical_path.hpp"
 #include "sim/model/job_report.hpp"
+#include "sim/model/plan_traits.hpp"
+#include "sim/model/sensitivity.hpp"
 #include "sim/model/step_report.hpp"
 #include "sim/model/task_graph.hpp"
 #include "sim/model/timeline.hpp"
@@ -43,6 +46,11 @@ struct CaseResult {
   std::string recovery;                  ///< over a horizon: its name and options, in one line
   std::optional<Seconds> planner_estimate;
   std::vector<RejectedPlan> rejected;
+  PlanTraits traits;                     ///< of the Plan
+  std::vector<PathPart> critical_path;   ///< of `step`; empty over a horizon and with other jobs beside
+  std::vector<ResourceGain> sensitivity; ///< when asked for
+  std::optional<double> error_band;      ///< half width of what validation says of such steps, as a share of the step time
+  std::optional<bool> pareto_front;      ///< nothing compared with it is both faster and cheaper; absent: prices are not known, or nothing was compared
   std::optional<Seconds> alone_step_time;  ///< with other jobs: of a step with nobody beside it; `step` is beside them
   std::vector<JobResult> jobs;           ///< the others
   std::vector<std::string> remarks;      ///< of the planner
