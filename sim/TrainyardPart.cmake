@@ -47,7 +47,8 @@ function(trainyard_embed target prefix)
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/${prefix}_embedded.cpp)
   set(inputs "")
   foreach(file ${ARGN})
-    list(APPEND inputs ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    list(APPEND inputs ${file})
   endforeach()
   add_custom_command(
     OUTPUT ${generated}

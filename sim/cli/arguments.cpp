@@ -31,7 +31,7 @@ constexpr std::array kVerbs{
              "  trainyard run mixed.yaml\n  trainyard run mixed.yaml --trace step.json   open it in ui.perfetto.dev\n"
              "  trainyard run *.yaml --format csv --out results.csv"},
     VerbInfo{Verb::compare, "compare", "the same, ranked by the objective",
-             "  trainyard compare mixed.yaml\n  trainyard compare mixed.yaml --objective cost --strategies "
+             "  trainyard compare mixed.yaml --report mixed.html   a page to open in a browser\n  trainyard compare mixed.yaml --objective cost --strategies "
              "megatron,autohet\n"
              "  trainyard compare mixed.yaml --format json | jq '.results[0].tokens_per_s'"},
     VerbInfo{Verb::explain, "explain", "what scenarios resolve to: devices, links, prices, layers, FLOPs, switches",
@@ -86,6 +86,10 @@ void add_output_options(CLI::App& verb, Arguments& arguments) {
   verb.add_option("--out", arguments.out, "write to FILE, whole or not at all")->type_name("FILE");
 }
 
+void add_report_option(CLI::App& verb, Arguments& arguments) {
+  verb.add_option("--report", arguments.report, "also write a page with tables and charts to FILE")->type_name("FILE.html");
+}
+
 void add_format(CLI::App& verb, RawOptions& raw, const char* help = "table, json or csv") {
   verb.add_option("--format", raw.format, help)->check(CLI::IsMember({"table", "json", "csv"}))->type_name("FORMAT");
 }
@@ -119,6 +123,7 @@ void add_simulation_options(CLI::App& verb, Arguments& arguments, RawOptions& ra
   add_format(verb, raw);
   add_output_options(verb, arguments);
   verb.add_option("--trace", arguments.trace, "write the simulated steps for Perfetto to FILE")->type_name("FILE");
+  add_report_option(verb, arguments);
   verb.add_option("--jobs", arguments.jobs, "simulations at a time (default: the cores)")
       ->check(CLI::Range(1, kMostJobs))
       ->type_name("N");
@@ -158,6 +163,7 @@ void add_validate_options(CLI::App& verb, Arguments& arguments, RawOptions& raw)
   CLI::Option* into = verb.add_option("--into", arguments.into, "where --convert writes")->type_name("DIR");
   convert->type_name("DIR")->needs(into);
   into->needs(convert);
+  add_report_option(verb, arguments);
   add_job_options(verb, arguments);
 }
 
@@ -209,6 +215,7 @@ void add_sweep_options(CLI::App& verb, Arguments& arguments, RawOptions& raw) {
       ->type_name("I/N");
   add_selection(verb, arguments);
   add_format(verb, raw, kSavedFormats);
+  add_report_option(verb, arguments);
   add_detail(verb, raw);
   add_job_options(verb, arguments);
 }
@@ -217,6 +224,7 @@ void add_merge_options(CLI::App& verb, Arguments& arguments, RawOptions& raw) {
   verb.add_option("STORE", arguments.stores, "stores that sweep wrote")->required()->type_name("");
   verb.add_option("--store", arguments.store, "also write all of it to one store")->type_name("FILE");
   add_format(verb, raw, kSavedFormats);
+  add_report_option(verb, arguments);
   add_output_options(verb, arguments);
 }
 

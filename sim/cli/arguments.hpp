@@ -22,7 +22,7 @@ struct Arguments {
   std::string objective;                ///< "": the scenario's
   Format format = Format::table;
   Colour colour = Colour::automatic;
-  std::string out, trace;  ///< files; "": standard output, no trace
+  std::string out, trace, report;  ///< files; "": standard output, no trace, no page
   int jobs = 1, seeds = 1;
   bool timings = false, quiet = false, symmetry = true, full_detail = false;
   std::string list_what, list_name;  ///< `list`

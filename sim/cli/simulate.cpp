@@ -6,8 +6,11 @@
 #include "sim/cli/progress.hpp"
 #include "sim/cli/scenarios.hpp"
 #include "sim/cli/selection.hpp"
+#include "sim/config/text_file.hpp"
 #include "sim/job/case.hpp"
+#include "sim/planning/plan_text.hpp"
 #include "sim/report/output_file.hpp"
+#include "sim/report/page/page.hpp"
 #include "sim/report/ranking.hpp"
 #include "sim/report/result_text.hpp"
 #include "sim/report/seed_spread.hpp"
@@ -77,7 +80,7 @@ std::vector<CaseResult> run_all(const Arguments& arguments, const std::vector<Ca
   options.jobs = std::max(1, arguments.jobs / at_a_time);
   options.symmetry = arguments.symmetry;
   options.full_detail = arguments.full_detail;
-  options.keep_trace = !arguments.trace.empty();
+  options.keep_trace = !arguments.trace.empty() || !arguments.report.empty();
   const Progress progress(!arguments.quiet);
   progress.show(0, cases.size());
   return run_cases(cases, options, at_a_time, nursery,
@@ -120,15 +123,31 @@ std::string text_of(const Arguments& arguments, const std::vector<TableBlock>& b
   return "";
 }
 
+/// The text that `fixed` and `export` read.
+std::string plan_yaml(const std::string& plan_json) {
+  Diagnostics diagnostics;
+  const SymbolicPlan plan = read_plan(read_yaml_text(plan_json, "plan", diagnostics), diagnostics);
+  require(diagnostics.empty(), "a Plan reads back");
+  return to_yaml(plan);
+}
+
+std::string page_text(const Arguments& arguments, const std::vector<Selected>& all, const std::vector<TableBlock>& blocks) {
+  std::vector<PageSource> sources;
+  for (const Selected& one : all) sources.push_back({one.scenario.name, read_text_file(one.scenario.file).text});
+  return results_page({blocks, std::move(sources), {version(), catalogue_hash(), arguments.timings}, plan_yaml});
+}
+
 }  // namespace
 
 int simulate(const Arguments& arguments, const WorkerNursery& nursery) {
   const std::vector<Selected> all = select_all(arguments);
   std::vector<TableBlock> blocks = blocks_of(all, over_seeds(run_all(arguments, cases_of(all, arguments.seeds), nursery), arguments.seeds));
   const std::string table = arguments.format == Format::table ? text_of(arguments, blocks, {}) : "";
+  const std::string page = arguments.report.empty() ? "" : page_text(arguments, all, blocks);
   const std::vector<CaseResult> results = in_order(blocks);
   deliver(arguments, arguments.format == Format::table ? table : text_of(arguments, {}, results));
   if (!arguments.trace.empty()) write_file(arguments.trace, to_trace(results));
+  if (!arguments.report.empty()) write_file(arguments.report, page);
   return status_of(results);
 }
 

@@ -15,6 +15,8 @@
 #include "sim/engine/binary.hpp"
 #include "sim/engine/nursery.hpp"
 #include "sim/job/case.hpp"
+#include "sim/report/output_file.hpp"
+#include "sim/report/page/page.hpp"
 #include "sim/report/result_text.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/sweep/axis.hpp"
@@ -158,7 +160,9 @@ bool has_error(const std::vector<SweepRow>& rows) {
 }
 
 int deliver_rows(const Arguments& arguments, const std::vector<SweepAxis>& axes, const std::vector<SweepRow>& rows) {
-  deliver(arguments, text_of(arguments.format, records_of(axes, rows)));
+  const std::vector<SavedRecord> records = records_of(axes, rows);
+  deliver(arguments, text_of(arguments.format, records));
+  if (!arguments.report.empty()) write_file(arguments.report, sweep_page(records, {version(), catalogue_hash()}));
   return has_error(rows) ? exit_status::kCaseFailed : exit_status::kDone;
 }
 

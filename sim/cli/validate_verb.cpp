@@ -8,6 +8,8 @@
 #include "sim/cli/exit_status.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/report/output_file.hpp"
+#include "sim/report/page/page.hpp"
 #include "sim/units/error.hpp"
 #include "validation/budget.hpp"
 #include "validation/claim.hpp"
@@ -86,6 +88,7 @@ int validate(const Arguments& arguments, const WorkerNursery& nursery) {
   const std::vector<std::string> past =
       arguments.budget.empty() ? std::vector<std::string>{} : past_budget(arguments.budget, rows);
   deliver(arguments, text_of(arguments, rows));
+  if (!arguments.report.empty()) write_file(arguments.report, validation_page(comparison_json(rows, version()), {version(), catalogue_hash()}));
   for (const std::string& line : past) fmt::print(stderr, "past the budget: {}\n", line);
   return past.empty() ? exit_status::kDone : exit_status::kCheckFailed;
 }

@@ -88,6 +88,30 @@ TEST_CASE("outputs that cannot be written end with status 74 and one line") {
   CHECK(folder.listing().empty());
 }
 
+TEST_CASE("a page that cannot be written ends with status 74 and one line, after the results") {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("small.yaml", kSmall);
+  const Ended full = trainyard_program("run " + file + " --report /dev/full");
+  CHECK(full.status == 74);
+  CHECK(full.err == "trainyard: cannot write /dev/full: No space left on device\n");
+  CHECK_THAT(full.out, Catch::Contains("tokens/s"));
+  CHECK(folder.listing() == "small.yaml\n");
+}
+
+TEST_CASE("run writes a page that holds the scenario and the Plans as YAML") {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("small.yaml", kSmall), page = folder.file("page.html", "old");
+  const Ended ended = trainyard_program("run " + file + " --report " + page);
+  CHECK(ended.err.empty());
+  CHECK(ended.status == 0);
+  const std::string text = content(page);
+  CHECK_THAT(text, Catch::StartsWith("<!DOCTYPE html>"));
+  for (const char* part : {"\"scenario\":\"small\"", "sequence_length: 4096", "stages:\\n- {devices: a", "\"micro_batch\":["}) {
+    INFO(part);
+    CHECK_THAT(text, Catch::Contains(part));
+  }
+}
+
 TEST_CASE("a reader that went away ends it with status 74") {
   const TemporaryFolder folder;
   // The status of the program, not of the pipe; the text is larger than a pipe holds.
