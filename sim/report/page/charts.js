@@ -19,18 +19,19 @@ const linear = (name, range, domain, more) => ({name, type: "linear", range, dom
 const bottom = (title, more) => ({orient: "bottom", scale: "x", title, grid: true, tickCount: {signal: "max(3, width / 90)"}, labelOverlap: true, ...more});
 const left = (title, more) => ({orient: "left", scale: "y", title, grid: true, tickCount: {signal: "max(3, height / 50)"}, ...more});
 const bands = (width, more) => ({orient: "left", scale: "y", ticks: false, labelLimit: Math.min(260, width * 0.36), ...more});
-const colourOf = (field, colours) => ({name: "colour", type: "ordinal", domain: Object.keys(colours), range: Object.values(colours)});
+const colourOf = (colours) => ({name: "colour", type: "ordinal", domain: Object.keys(colours), range: Object.values(colours)});
 
-/// rows: {name, kind, seconds}
-function timeByKind(width, rows) {
-  const names = [...new Set(rows.map((r) => r.name))];
-  return frame(width, 26 * names.length + 50, {
-    data: [named("rows", rows, [{type: "stack", groupby: ["name"], field: "seconds"}])],
-    scales: [linear("x", "width", {data: "rows", field: "y1"}), {name: "y", type: "band", domain: names, range: "height", padding: 0.22}, colourOf("kind", kindColours)],
-    axes: [bottom("seconds of a step, mean over devices"), bands(width)],
-    marks: [{type: "rect", from: {data: "rows"}, encode: {update: {
-      x: {scale: "x", field: "y0"}, x2: {scale: "x", field: "y1"}, y: {scale: "y", field: "name"}, height: {scale: "y", band: 1}, fill: {scale: "colour", field: "kind"},
-      tooltip: {signal: "{'': datum.name, kind: datum.kind, time: format(datum.seconds, '.4~g') + ' s', 'of the step': format(datum.share, '.1%')}"},
+/// bars: {row, name, kind, time, share}; unit: {name, title} of their time.
+function timeByKind(width, bars, colours, unit) {
+  const names = new Map(bars.map((bar) => [bar.row, bar.name]));
+  return frame(width, 26 * names.size + 50, {
+    data: [named("bars", bars, [{type: "stack", groupby: ["row"], field: "time"}])],
+    scales: [linear("x", "width", {data: "bars", field: "y1"}), {name: "y", type: "band", domain: [...names.keys()], range: "height", padding: 0.22},
+      {name: "label", type: "ordinal", domain: [...names.keys()], range: [...names.values()]}, colourOf(colours)],
+    axes: [bottom(unit.title), bands(width, {encode: {labels: {update: {text: {signal: "scale('label', datum.value)"}}}}})],
+    marks: [{type: "rect", from: {data: "bars"}, encode: {update: {
+      x: {scale: "x", field: "y0"}, x2: {scale: "x", field: "y1"}, y: {scale: "y", field: "row"}, height: {scale: "y", band: 1}, fill: {scale: "colour", field: "kind"},
+      tooltip: {signal: `{'': datum.name, kind: datum.kind, time: format(datum.time, '.4~g') + ' ${unit.name}', share: format(datum.share, '.1%')}`},
     }}}],
   });
 }
@@ -38,9 +39,13 @@ function timeByKind(width, rows) {
 /// points: {name, rate, price, front}
 function pareto(width, points, rateTitle, priceTitle) {
   const front = points.filter((p) => p.front).sort((a, b) => a.rate - b.rate);
+  const around = (values) => {
+    const low = Math.min(...values), high = Math.max(...values), room = (high - low || high) * 0.12;
+    return [Math.max(0, low - room), high + room];
+  };
   return frame(width, 290, {
     data: [named("points", points), named("front", front)],
-    scales: [linear("x", "width", {data: "points", field: "rate"}, {zero: false, padding: 40}), linear("y", "height", {data: "points", field: "price"}, {zero: false, padding: 24})],
+    scales: [linear("x", "width", around(points.map((p) => p.rate)), {zero: false}), linear("y", "height", around(points.map((p) => p.price)), {zero: false})],
     axes: [bottom(rateTitle), left(priceTitle)],
     marks: [
       {type: "line", name: "frontier", from: {data: "front"}, encode: {update: {x: {scale: "x", field: "rate"}, y: {scale: "y", field: "price"}, stroke: {value: "#57a773"}, strokeWidth: {value: 2}, strokeDash: {value: [5, 4]}}}},
@@ -71,7 +76,7 @@ function gantt(width, rows, view, length) {
     data: [named("spans", view.spans)],
     scales: [{name: "x", type: "linear", range: "width", domain: {signal: "[from / unit, to / unit]"}, zero: false},
       {name: "y", type: "band", domain: rows.map((r, i) => i), range: "height", paddingInner: 0.15}, {name: "label", type: "ordinal", domain: rows.map((r, i) => i), range: rows},
-      colourOf("kind", kindColours)],
+      colourOf(kindColours)],
     axes: [bottom(`time of the step, ${unit.name}`), bands(width, {encode: {labels: {update: {text: {signal: "scale('label', datum.value)"}}}}})],
     marks: [
       {type: "group", clip: true, encode: {update: {width: {signal: "width"}, height: {signal: "height"}, fill: {value: "transparent"}}}, marks: [
@@ -125,7 +130,7 @@ function heat(width, rows, columns, cells, options) {
   return frame(width, height, {
     data: [named("cells", cells)],
     scales: [x, {name: "y", type: "band", domain: rows, range: "height", padding: options.end ? 0.15 : 0.02},
-      {name: "shade", type: "linear", domain: options.domain ?? [Math.min(...values), Math.max(...values)], range: options.range ?? ["#fdf0d5", "#2a6f97"], interpolate: "lab", zero: false}],
+      {name: "shade", type: "linear", domain: options.domain ?? [Math.min(...values), Math.max(...values)], range: options.range ?? ["#f1f4e4", "#4fa3a0"], interpolate: "lab", zero: false}],
     axes: [bottom(options.xTitle, {grid: false, ...(options.end ? {} : {tickCount: undefined})}), bands(width, {title: options.yTitle})],
     marks: [{type: "rect", name: "squares", from: {data: "cells"}, encode: {update: {
       x: {scale: "x", field: "x"}, ...(options.end ? {x2: {scale: "x", field: "x2"}} : {width: {scale: "x", band: 1}}), y: {scale: "y", field: "y"}, height: {scale: "y", band: 1},

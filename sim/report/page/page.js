@@ -5,7 +5,7 @@ const perMillion = (record) => record.usd_per_million_tokens;
 const rateOf = (record) => record.goodput_tokens_per_s ?? record.tokens_per_s ?? record.samples_per_s;
 const unitOf = (record) => (record.tokens_per_s === null && record.samples_per_s !== null ? "samples" : "tokens");
 const nameOf = (row) => element("span", {class: "clamp", title: short(row.name, 400)}, row.name, row.cheapest ? element("span", {class: "badge"}, "cheapest") : null, row.on_front ? element("span", {class: "badge", title: "no other is both faster and cheaper"}, "front") : null);
-const memoryOf = (r) => (r.peak_memory_bytes === null ? "" : `${digits(r.peak_memory_bytes / 1e9)} of ${digits(r.memory_capacity_bytes / 1e9)} GB  ${short(r.fullest_device ?? "", 40)}`);
+const memoryOf = (r) => (r.peak_memory_bytes === null ? "" : `${digits(r.peak_memory_bytes / 1e9)} of ${digits(r.memory_capacity_bytes / 1e9)} GB · ${short(r.fullest_device ?? "", 40)}`);
 
 const placeColumns = [
   {title: "#", of: (row) => row.place}, {title: "strategy", words: true, of: nameOf},
@@ -17,7 +17,7 @@ const stepColumns = (unit) => [
   {title: "fullest device", of: ({record: r}) => memoryOf(r)}, {title: "USD/h", of: ({record: r}) => money(r.price_usd_per_h)}, {title: "USD/M tokens", of: ({record: r}) => digits(perMillion(r))},
 ];
 const jobColumns = [
-  ...placeColumns,
+  ...placeColumns, {title: "recovery", words: true, of: ({record: r}) => element("span", {class: "clamp"}, r.recovery ?? "")},
   {title: "goodput, tokens/s", of: ({record: r}) => digits(r.goodput_tokens_per_s)}, {title: "useful", of: ({record: r}) => percent(r.useful_s / r.horizon_s)}, {title: "lost work", of: ({record: r}) => percent(r.lost_work_s / r.horizon_s)},
   {title: "saving", of: ({record: r}) => percent(r.checkpoint_s / r.horizon_s)}, {title: "changing over", of: ({record: r}) => percent(r.reconfiguration_s / r.horizon_s)}, {title: "no nodes or plan", of: ({record: r}) => percent((r.waiting_s + r.idle_s) / r.horizon_s)},
   {title: "preemptions", of: ({record: r}) => (r.preemptions === null ? "" : count(r.preemptions))}, {title: "USD", of: ({record: r}) => money(r.usd_total)}, {title: "USD/M tokens", of: ({record: r}) => digits(perMillion(r))},
@@ -26,25 +26,43 @@ const jobColumns = [
 const isJob = (row) => row.record.horizon_s !== undefined && row.record.horizon_s !== null;
 const ranWell = (row) => row.record.status === "ok";
 
+/// Jobs that differ in how they recover are told apart by that.
+function labelsOf(rows) {
+  const recoveries = new Set(rows.map((row) => row.record.recovery ?? ""));
+  return rows.map((row) => (recoveries.size > 1 && row.record.recovery ? `${row.record.strategy} · ${row.record.recovery}` : row.name));
+}
+
 function rankedTable(block) {
   let place = 0;
   const rows = block.rows.map((row) => ({...row, place: ranWell(row) ? String(++place) : "–", reason: ranWell(row) ? "" : `${row.record.status === "error" ? "error: " : ""}${row.record.reason}`}));
   return table(rows.some(isJob) ? jobColumns : stepColumns(unitOf(rows[0]?.record ?? {})), rows, (row) => (row.place === "1" && block.objective ? "first" : ""));
 }
 
-function timeCard(rows) {
-  const times = rows.filter(ranWell).flatMap((row) => {
-    const all = Object.entries(row.record.time_breakdown_s).filter(([, s]) => s > 0);
+const jobTimes = {useful_s: "useful", lost_work_s: "lost work", checkpoint_s: "saving", reconfiguration_s: "changing over", waiting_s: "waiting", idle_s: "idle"};
+const jobColours = {useful: "#57a773", "lost work": "#d9534f", saving: "#d9b300", "changing over": "#e69138", waiting: "#8e7cc3", idle: "#aab1bb"};
+
+/// Bars of seconds or hours by kind, one a case; times: [{kind: seconds}] of each row.
+function barsCard(title, rows, labels, times, colours, unit, remark) {
+  const bars = rows.flatMap((row, i) => {
+    const all = Object.entries(times(row)).filter(([, s]) => s > 0);
     const sum = all.reduce((total, [, s]) => total + s, 0);
-    return all.map(([kind, s]) => ({name: short(row.name, 60), kind, seconds: s, share: s / sum}));
+    return all.map(([kind, s]) => ({row: i, name: short(labels[i], 60), kind, time: s / unit.by, share: s / sum}));
   });
-  if (times.length === 0) return null;
-  const kinds = Object.keys(kindColours).filter((k) => times.some((t) => t.kind === k));
-  return card("Where the time of a step goes", "", legend(Object.fromEntries(kinds.map((k) => [k, kindColours[k]]))), chartOf("times", (width) => timeByKind(width, times)), note("Exclusive: traffic counts where nothing computes beside it, a bubble where nothing happens."));
+  if (bars.length === 0) return null;
+  const kinds = Object.keys(colours).filter((k) => bars.some((bar) => bar.kind === k));
+  return card(title, "", legend(Object.fromEntries(kinds.map((k) => [k, colours[k]]))), chartOf("times", (width) => timeByKind(width, bars, colours, unit)), note(remark));
+}
+
+function timeCard(rows) {
+  const ran = rows.filter(ranWell), labels = labelsOf(ran);
+  if (ran.some(isJob))
+    return barsCard("Where the time of the job goes", ran, labels, (row) => Object.fromEntries(Object.entries(jobTimes).map(([key, kind]) => [kind, row.record[key]])), jobColours, {by: 3600, name: "h", title: "hours"}, "Useful: steps whose result lasts.");
+  return barsCard("Where the time of a step goes", ran, labels, (row) => row.record.time_breakdown_s, kindColours, {by: 1, name: "s", title: "seconds of a step, mean over devices"}, "Exclusive: traffic counts where nothing computes beside it, a bubble where nothing happens.");
 }
 
 function paretoCard(rows) {
-  const points = rows.filter((row) => ranWell(row) && rateOf(row.record) !== null && perMillion(row.record) !== null).map((row) => ({name: short(row.name, 60), rate: rateOf(row.record), price: perMillion(row.record), front: row.on_front}));
+  const shown = rows.filter((row) => ranWell(row) && rateOf(row.record) !== null && perMillion(row.record) !== null), labels = labelsOf(shown);
+  const points = shown.map((row, i) => ({name: short(labels[i], 60), rate: rateOf(row.record), price: perMillion(row.record), front: row.on_front}));
   if (points.length < 2) return null;
   return card("Throughput against cost", "", chartOf("pareto", (width) => pareto(width, points, rows.some(isJob) ? "goodput, tokens a second" : "tokens a second", "USD a million tokens")), note("Down and to the right is better. Full points on the dashed line: no other is both faster and cheaper."));
 }
@@ -93,7 +111,7 @@ function linkCard(step) {
     note(`${all > shown.length ? `The ${shown.length} busiest of ${count(all)} links that carry something. ` : ""}A transfer's bytes are spread evenly over its time.${inside ? ` ${inside}.` : ""}`));
 }
 
-function caseDetails(row, open) {
+function caseDetails(row, label, open) {
   const r = row.record;
   const facts = [
     row.plan_line ? element("p", {}, element("b", {}, "Plan "), row.plan_line) : null,
@@ -104,7 +122,7 @@ function caseDetails(row, open) {
   const charts = [...jobCards(row), ...(row.step ? [ganttCard(row.step), memoryCard(row.step), linkCard(row.step)] : [])].filter(Boolean);
   const rejected = row.rejected.length > 0 ? [details(`${row.rejected.length} plans that were rejected`, () => [element("ul", {}, row.rejected.map(([what, why]) => element("li", {}, element("b", {}, short(what, 200)), ` ${short(why, 300)}`)))])] : [];
   const plan = row.plan_yaml ? [toCopy("Plan", row.plan_yaml)] : row.has_plan ? [note("The plan's text is too long for this page; `--format json` has it.")] : [];
-  const summary = [element("b", {}, short(row.name, 120)), ranWell(row) ? short(row.plan_line, 200) : short(r.reason ?? "", 200)];
+  const summary = [element("b", {}, short(label, 120)), ranWell(row) ? short(row.plan_line, 200) : short(r.reason ?? "", 200)];
   return details(summary, () => [...facts, element("div", {class: "charts"}, charts), row.step_left_out ? note("Its timeline is left out: this page holds those of the first 16 cases.") : null, ...rejected, ...plan], open);
 }
 
@@ -114,13 +132,15 @@ function topologyCard(block) {
     note(`Equal nodes on the same switches are one box, equal switches too${drawing.left_out > 0 ? `; ${count(drawing.left_out)} more are left out` : ""}. The rate is one way, of one box's member.`));
 }
 
-function blockSection(block, index, several) {
+function blockSection(block, index, blocks) {
+  const several = blocks.length > 1, labels = labelsOf(block.rows);
+  const sameTopology = index > 0 && JSON.stringify(block.topology) === JSON.stringify(blocks[index - 1].topology);
   const title = block.scenario + (block.variant ? ` · ${block.variant}` : "");
   const open = (i) => index === 0 && i === 0;
   return element("section", {id: `block-${index}`}, several ? element("h2", {class: "clamp"}, title) : null, note(short(block.workload, 600)), note(short(block.cluster, 600)), note(block.objective ? `objective: ${block.objective}` : ""),
     rankedTable(block), block.sentence ? element("p", {class: "verdict"}, short(block.sentence, 1000)) : null,
     element("div", {class: "charts"}, [timeCard(block.rows), paretoCard(block.rows)].filter(Boolean)),
-    block.rows.map((row, i) => caseDetails(row, open(i))), element("div", {class: "charts"}, topologyCard(block)));
+    block.rows.map((row, i) => caseDetails(row, labels[i], open(i))), sameTopology ? null : element("div", {class: "charts"}, topologyCard(block)));
 }
 
 function resultsPage(data) {
@@ -130,7 +150,7 @@ function resultsPage(data) {
   return [
     element("h1", {class: "clamp"}, scenarios.join(", ") + (several || !data.blocks[0]?.variant ? "" : ` · ${data.blocks[0].variant}`)),
     several ? element("nav", {}, data.blocks.map((b, i) => element("a", {href: `#block-${i}`}, short(b.scenario + (b.variant ? ` · ${b.variant}` : ""), 80)))) : null,
-    ...data.blocks.map((block, i) => blockSection(block, i, several)),
+    ...data.blocks.map(blockSection),
     ...data.sources.map((source) => details([element("b", {}, "Scenario"), short(source.scenario, 120)], () => [toCopy("", source.text)])),
   ];
 }
@@ -139,9 +159,12 @@ function resultsPage(data) {
 
 const isNumber = (text) => text.trim() !== "" && Number.isFinite(parseFloat(text));
 const figureTitles = {
-  tokens_per_s: "tokens a second", samples_per_s: "samples a second", goodput_tokens_per_s: "goodput, tokens a second", usd_per_million_tokens: "USD a million tokens", step_time_s: "step, s", mfu: "MFU", bubble_fraction: "bubble",
-  exposed_communication_fraction: "exposed communication", price_usd_per_h: "USD an hour", usd_total: "USD in all", peak_memory_bytes: "peak memory, bytes",
+  tokens_per_s: "tokens a second", samples_per_s: "samples a second", goodput_tokens_per_s: "goodput, tokens a second", usd_per_million_tokens: "USD a million tokens", step_time_s: "step", mfu: "MFU", bubble_fraction: "bubble",
+  exposed_communication_fraction: "exposed communication", price_usd_per_h: "USD an hour", usd_total: "USD in all", peak_memory_bytes: "peak memory",
 };
+
+const shares = new Set(["mfu", "bubble_fraction", "exposed_communication_fraction"]);
+const figureText = (figure, value) => (value === null ? "" : shares.has(figure) ? percent(value) : figure === "peak_memory_bytes" ? `${digits(value / 1e9)} GB` : figure === "step_time_s" ? seconds(value) : digits(value));
 
 /// Values in the order in which they were set.
 const valuesOf = (data, key) => [...new Set(data.rows.map((row) => row.set[key]))];
@@ -162,7 +185,7 @@ function sweepPage(data) {
   const chosen = (free) => data.rows.filter((row) => keys.every((k) => free.includes(k.i) || row.set[k.i] === state.fixed[k.i]));
   const value = (row) => (row.status === "ok" ? row.figures[state.figure] : null);
   const change = (set) => (v) => { set(v); show(); };
-  const tip = (row) => ({"": who(row), ...Object.fromEntries(keys.map((k) => [k.key, row.set[k.i]])), [figureTitles[data.figures[state.figure]]]: value(row) === null ? short(row.reason ?? row.status, 160) : digits(value(row), 4)});
+  const tip = (row) => ({"": who(row), ...Object.fromEntries(keys.map((k) => [k.key, row.set[k.i]])), [figureTitles[data.figures[state.figure]]]: value(row) === null ? short(row.reason ?? row.status, 160) : figureText(data.figures[state.figure], value(row))});
   const lines = () => {
     const axis = keys[state.x], numeric = axis.values.every(isNumber);
     const at = (v) => (numeric ? parseFloat(v) : axis.values.indexOf(v));
@@ -170,9 +193,13 @@ function sweepPage(data) {
     return [legend(Object.fromEntries(strategies.map((s, i) => [s, seriesColours[i % seriesColours.length]]))),
       chartOf("lines", (w) => courses(w, 360, points, strategies.map((s, i) => i), numeric ? axis.key : `${axis.key}: ${axis.values.map((v, i) => `${i} = ${v}`).join(", ")}`, figureTitles[data.figures[state.figure]], {interpolate: "linear", dots: true}))];
   };
+  const range = (cells) => {
+    const known = cells.map((c) => c.value).filter((v) => v !== null), figure = data.figures[state.figure];
+    return known.length > 0 ? `From ${figureText(figure, Math.min(...known))} (pale) to ${figureText(figure, Math.max(...known))} (full).` : "";
+  };
   const map = () => {
     const cells = chosen([state.x, state.y]).filter((row) => who(row) === state.strategy || !row.strategy).map((row) => ({x: row.set[state.x], y: row.set[state.y], value: value(row), tooltip: tip(row)}));
-    return [chartOf("heat", (w) => heat(w, keys[state.y].values, keys[state.x].values, cells, {xTitle: keys[state.x].key, yTitle: w > 600 ? keys[state.y].key : null, text: w / keys[state.x].values.length > 34})), note("Dashed: no plan fits, or the values make no scenario; the reason is in the tip.")];
+    return [chartOf("heat", (w) => heat(w, keys[state.y].values, keys[state.x].values, cells, {xTitle: keys[state.x].key, yTitle: w > 600 ? keys[state.y].key : null, text: w / keys[state.x].values.length > 34})), note(`${range(cells)} Dashed: no plan fits, or the values make no scenario; the tip says why.`)];
   };
   const show = () => {
     const isMap = state.y >= 0 && state.y !== state.x;
@@ -185,7 +212,7 @@ function sweepPage(data) {
   };
   setTimeout(show);
   const best = [...data.rows].filter((row) => value(row) !== null).sort((a, b) => (value(b) - value(a)) * (/usd|time|fraction/.test(data.figures[0]) ? -1 : 1)).slice(0, 20);
-  const columns = [{title: "strategy", words: true, of: who}, ...keys.map((k) => ({title: k.key, of: (row) => short(row.set[k.i], 60)})), ...data.figures.slice(0, 6).map((f, i) => ({title: figureTitles[f], of: (row) => digits(row.figures[i])}))];
+  const columns = [{title: "strategy", words: true, of: who}, ...keys.map((k) => ({title: k.key, of: (row) => short(row.set[k.i], 60)})), ...data.figures.slice(0, 6).map((f, i) => ({title: figureTitles[f], of: (row) => figureText(f, row.figures[i])}))];
   return [element("h1", {class: "clamp"}, `Sweep of ${data.scenario}`), note(`${count(data.all)} results over ${keys.map((k) => `${short(k.key, 80)} (${k.values.length})`).join(" × ")}${data.all > data.rows.length ? `; this page holds the first ${count(data.rows.length)}` : ""}`),
     data.figures.length > 0 ? element("div", {class: "charts"}, card("Figures over the grid", "wide", tools, holder)) : element("p", {class: "verdict"}, "No point has a figure."),
     best.length > 0 ? element("h2", {}, `The best by ${figureTitles[data.figures[0]]}`) : null, best.length > 0 ? table(columns, best) : null];

@@ -16,7 +16,7 @@ const note = (text) => (text ? element("p", {class: "soft"}, text) : null);
 const count = (value) => new Intl.NumberFormat("en").format(value);
 const digits = (value, most = 3) => (value === null || value === undefined ? "" : new Intl.NumberFormat("en", {maximumSignificantDigits: most}).format(value));
 const money = (value) => (value === null || value === undefined ? "" : new Intl.NumberFormat("en", {minimumFractionDigits: 2, maximumFractionDigits: 2}).format(value));
-const percent = (value) => (value === null || value === undefined ? "" : `${(100 * value).toFixed(1)} %`);
+const percent = (value) => (value === null || value === undefined ? "" : `${(100 * value).toFixed(1)}\u00a0%`);
 function seconds(value) {
   if (value === null || value === undefined) return "";
   if (value === 0) return "0 s";
