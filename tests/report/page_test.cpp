@@ -188,14 +188,21 @@ TEST_CASE("equal nodes on the same switch are one box of the topology") {
   CHECK(drawing["left_out"] == 0);
 }
 
-TEST_CASE("a job's timeline is drawn as means over equal parts of the horizon") {
-  const Json timeline = {{{"at_s", 0.0}, {"nodes", 4}, {"nodes_used", 4}, {"tokens_per_s", 100.0}},
-                         {{"at_s", 5.0}, {"nodes", 2}, {"nodes_used", 0}, {"tokens_per_s", 0.0}}};
-  const Json view = job_view({{"horizon_s", 20.0}, {"timeline", timeline}}, 2);
+TEST_CASE("a job's timeline is drawn as means over equal parts of the horizon, sums at their ends") {
+  const Json timeline = {
+      {{"at_s", 0.0}, {"nodes", 4}, {"nodes_used", 4}, {"tokens_per_s", 100.0}, {"tokens_trained", 0.0}, {"usd", 0.0}},
+      {{"at_s", 5.0}, {"nodes", 2}, {"nodes_used", 0}, {"tokens_per_s", 0.0}, {"tokens_trained", 500.0}, {"usd", 6.0}}};
+  Json record{{"horizon_s", 20.0}, {"timeline", timeline}, {"tokens_trained", 500.0}, {"usd_total", 12.0}};
+  const Json view = job_view(record, 2);
   CHECK(view["at_s"] == Json({0.0, 10.0, 20.0}));
   CHECK(view["nodes"] == Json({3.0, 2.0}));
   CHECK(view["tokens_per_s"] == Json({50.0, 0.0}));
-  CHECK(job_view({{"horizon_s", nullptr}, {"timeline", timeline}}, 2).is_null());
+  CHECK(view["tokens_trained"] == Json({0.0, 500.0, 500.0}));
+  CHECK(view["usd"] == Json({0.0, 8.0, 12.0}));
+  record["usd_total"] = nullptr;
+  CHECK_FALSE(job_view(record, 2).contains("usd"));
+  record["horizon_s"] = nullptr;
+  CHECK(job_view(record, 2).is_null());
 }
 
 TEST_CASE("a sweep's page has the keys that were set and the figures that any point has") {

@@ -98,7 +98,7 @@ function courses(width, height, points, series, xTitle, yTitle, options = {}) {
     data: [named("points", points)],
     scales: [linear("x", "width", {data: "points", field: "at"}, {nice: false}), linear("y", "height", options.domain ?? {data: "points", field: "value"}),
       {name: "colour", type: "ordinal", domain: series, range: options.colours ?? "category"}],
-    axes: [bottom(xTitle), left(yTitle, options.percent ? {format: "%"} : {})],
+    axes: [bottom(xTitle), left(yTitle, options.format ? {format: options.format} : {})],
     marks: [
       {type: "group", from: {facet: {name: "one", data: "points", groupby: "series"}}, marks: [{
         type: area ? "area" : "line", from: {data: "one"}, encode: {update: {
@@ -110,7 +110,17 @@ function courses(width, height, points, series, xTitle, yTitle, options = {}) {
   });
 }
 
-/// links: {name, load, busy}
+/// bars: {at, name, share, kind, tooltip}
+function shareBars(width, bars) {
+  return frame(width, 22 * bars.length + 46, {
+    data: [named("bars", bars)],
+    scales: [linear("x", "width", {data: "bars", field: "share"}), {name: "y", type: "band", domain: bars.map((b) => b.at), range: "height", padding: 0.25}, {name: "label", type: "ordinal", domain: bars.map((b) => b.at), range: bars.map((b) => b.name)}, colourOf({...kindColours, wait: kindColours.bubble})],
+    axes: [bottom("share of the step", {format: "%"}), bands(width, {encode: {labels: {update: {text: {signal: "scale('label', datum.value)"}}}}})],
+    marks: [{type: "rect", from: {data: "bars"}, encode: {update: {x: {value: 0}, x2: {scale: "x", field: "share"}, y: {scale: "y", field: "at"}, height: {scale: "y", band: 1}, fill: {scale: "colour", field: "kind"}, tooltip: {field: "tooltip"}}}}],
+  });
+}
+
+/// links: {at, name, load, busy}
 function linkBars(width, links) {
   return frame(width, 22 * links.length + 46, {
     data: [named("links", links)],

@@ -12,7 +12,7 @@ const placeColumns = [
 ];
 const stepColumns = (unit) => [
   ...placeColumns,
-  {title: `${unit}/s`, of: ({record: r}) => digits(r.tokens_per_s ?? r.samples_per_s)}, {title: "MFU", of: ({record: r}) => percent(r.mfu)}, {title: "step", of: ({record: r}) => seconds(r.step_time_s)},
+  {title: `${unit}/s`, of: ({record: r}) => digits(r.tokens_per_s ?? r.samples_per_s) + (r.error_band ? ` ±${Math.round(100 * r.error_band)}\u00a0%` : "")}, {title: "MFU", of: ({record: r}) => percent(r.mfu)}, {title: "step", of: ({record: r}) => seconds(r.step_time_s)},
   {title: "bubble", of: ({record: r}) => percent(r.bubble_fraction)}, {title: "exposed", of: ({record: r}) => percent(r.exposed_communication_fraction)},
   {title: "fullest device", of: ({record: r}) => memoryOf(r)}, {title: "USD/h", of: ({record: r}) => money(r.price_usd_per_h)}, {title: "USD/M tokens", of: ({record: r}) => digits(perMillion(r))},
 ];
@@ -70,16 +70,34 @@ function paretoCard(rows) {
 function jobCards(row) {
   const job = row.job;
   if (!job) return [];
-  const hours = job.at_s.map((s) => s / 3600);
-  const points = (key, series) => [...job[key], job[key].at(-1)].map((value, i) => ({series, at: hours[i], value}));
-  const cost = (job.usd_per_h ?? []).reduce((all, rate, i) => [...all, all.at(-1) + rate * (hours[i + 1] - hours[i])], [0]).map((value, i) => ({series: "USD", at: hours[i], value}));
-  const axis = "hours";
+  const hours = job.at_s.map((s) => s / 3600), parts = hours.length - 1;
+  const steps = (key, series) => [...job[key], job[key].at(-1)].map((value, i) => ({series, at: hours[i], value}));
+  const sums = (key) => job[key].map((value, i) => ({series: key, at: hours[i], value}));
+  const nodeColours = {"there": seriesColours[0], "used by the plan": seriesColours[2]};
+  const nodes = Object.keys(nodeColours);
   return [
-    card("Nodes", "", legend({"there": seriesColours[0], "used by the plan": seriesColours[2]}), chartOf("nodes", (w) => courses(w, 220, [...points("nodes", "there"), ...points("nodes_used", "used")], ["there", "used"], axis, "nodes", {area: true, colours: [seriesColours[0], seriesColours[2]]}))),
-    card("Tokens a second", "", chartOf("goodput", (w) => courses(w, 220, points("tokens_per_s", "rate"), ["rate"], axis, "tokens/s", {area: true}))),
-    job.usd_per_h ? card("Cost", "", chartOf("cost", (w) => courses(w, 220, cost, ["USD"], axis, "USD so far", {interpolate: "linear"}))) : null,
-    note(job.entries > job.at_s.length ? `${count(job.entries)} entries of the timeline are shown as means over ${count(job.at_s.length - 1)} equal parts of the horizon.` : ""),
+    card("Nodes", "", legend(nodeColours), chartOf("nodes", (w) => courses(w, 220, [...steps("nodes", nodes[0]), ...steps("nodes_used", nodes[1])], nodes, "hours", "nodes", {area: true, colours: Object.values(nodeColours)})),
+      note(job.entries > parts ? `${count(job.entries)} entries of the timeline are shown as means over ${count(parts)} equal parts of the horizon.` : "")),
+    card("Tokens a second while training", "", chartOf("speed", (w) => courses(w, 220, steps("tokens_per_s", 0), [0], "hours", "tokens/s", {area: true})), note("Of the step at hand; 0 while nothing trains.")),
+    job.tokens_trained ? card("Goodput: tokens that last", "", chartOf("goodput", (w) => courses(w, 220, sums("tokens_trained"), ["tokens_trained"], "hours", "tokens so far", {interpolate: "linear", format: "~s"})), note(`In all ${digits(row.record.tokens_trained)} tokens; falls where work is lost.`)) : null,
+    job.usd ? card("Cost", "", chartOf("cost", (w) => courses(w, 220, sums("usd"), ["usd"], "hours", "USD so far", {interpolate: "linear"})), note(`In all ${money(row.record.usd_total)} USD.`)) : null,
   ];
+}
+
+/// Shares of the step by kind, and in the tip where.
+function pathCard(row) {
+  const path = row.record.critical_path ?? [];
+  if (path.length === 0) return null;
+  const place = (part) => [part.stage === null ? "" : `stage ${part.stage}`, part.gpu ?? "", part.device ?? ""].filter(Boolean).join(", ");
+  const bars = path.slice(0, 14).map((part, at) => ({at, name: `${part.kind}${part.stage === null ? "" : `, stage ${part.stage}`}`, share: part.share, kind: part.kind, tooltip: {"": part.kind, where: place(part), time: seconds(part.time_s), share: percent(part.share)}}));
+  return card("Critical path: what makes the step's length", "", chartOf("path", (w) => shareBars(w, bars)), note(`The chain of tasks and waits from the step's end back to its start${path.length > bars.length ? `; the ${bars.length} largest of ${path.length} parts` : ""}.`));
+}
+
+function sensitivityCard(row) {
+  const gains = row.record.sensitivity ?? [];
+  if (gains.length === 0) return null;
+  const signed = (value) => (value === null || value === undefined ? "" : `${value > 0 ? "+" : ""}${percent(value)}`);
+  return card("What more of a resource would buy", "", table([{title: "resource", words: true, of: (g) => short(g.resource, 80)}, {title: "times", of: (g) => digits(g.factor)}, {title: "throughput", of: (g) => signed(g.throughput_gain)}, {title: "USD a token", of: (g) => signed(g.usd_per_token_change)}], gains.map((g) => ({...g, reason: g.reason ? short(g.reason, 200) : ""}))));
 }
 
 function memoryCard(step) {
@@ -89,7 +107,7 @@ function memoryCard(step) {
   const names = shown.map((m) => `${m.device}${m.devices > 1 ? ` (×${m.devices})` : ""}, ${m.model} ${digits(m.capacity_mb / 1e3)} GB`);
   const points = shown.flatMap((m, s) => [...m.held_mb, m.held_mb.at(-1)].map((mb, i) => ({series: s, at: (i / m.held_mb.length) * step.length_us / unit.by, value: mb / m.capacity_mb})));
   return card("Memory over the step", "", legend(Object.fromEntries(names.map((n, i) => [n, seriesColours[i % seriesColours.length]]))),
-    chartOf("memory", (w) => courses(w, 240, points, shown.map((m, i) => i), `time of the step, ${unit.name}`, "share of the memory", {percent: true, limit: 1, domain: [0, 1]})),
+    chartOf("memory", (w) => courses(w, 240, points, shown.map((m, i) => i), `time of the step, ${unit.name}`, "share of the memory", {format: "%", limit: 1, domain: [0, 1]})),
     note(`The highest in each of ${shown[0].held_mb.length} parts of the step${all > shown.length ? `; the ${shown.length} fullest of ${all} classes` : ""}.`));
 }
 
@@ -119,7 +137,7 @@ function caseDetails(row, label, open) {
     r.extrapolated.length > 0 ? note(`Beyond measured ground: ${short(r.extrapolated.join("; "), 400)}.`) : null,
     r.planner_estimate_step_time_s !== null && r.step_time_s !== null ? note(`The planner's own estimate of the step: ${seconds(r.planner_estimate_step_time_s)}; simulated: ${seconds(r.step_time_s)}.`) : null,
   ];
-  const charts = [...jobCards(row), ...(row.step ? [ganttCard(row.step), memoryCard(row.step), linkCard(row.step)] : [])].filter(Boolean);
+  const charts = [...jobCards(row), ...(row.step ? [ganttCard(row.step), memoryCard(row.step), linkCard(row.step)] : []), pathCard(row), sensitivityCard(row)].filter(Boolean);
   const rejected = row.rejected.length > 0 ? [details(`${row.rejected.length} plans that were rejected`, () => [element("ul", {}, row.rejected.map(([what, why]) => element("li", {}, element("b", {}, short(what, 200)), ` ${short(why, 300)}`)))])] : [];
   const plan = row.plan_yaml ? [toCopy("Plan", row.plan_yaml)] : row.has_plan ? [note("The plan's text is too long for this page; `--format json` has it.")] : [];
   const summary = [element("b", {}, short(label, 120)), ranWell(row) ? short(row.plan_line, 200) : short(r.reason ?? "", 200)];

@@ -73,7 +73,7 @@ Json row_of(const ResultsPage& page, const TableBlock& block, const CaseResult& 
            {"plan_line", result.plan_line},
            {"plan_yaml", plan_text(page, result, room)},
            {"has_plan", !result.plan_json.empty()},
-           {"on_front", on_front(block, result)},
+           {"on_front", result.pareto_front.value_or(on_front(block, result))},
            {"job", job},
            {"rejected", Json::array()}};
   for (const RejectedPlan& rejected : result.rejected) {
