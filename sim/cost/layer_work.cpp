@@ -273,7 +273,7 @@ double remaining_share(TensorCut cut, const LayerCut& how) {
   switch (cut) {
     case TensorCut::replicated: return 1;
     case TensorCut::sequence: return how.sequence_parallel ? 1.0 / how.tensor : 1.0;
-    default: return 1.0 / how.tensor;
+    default: return how.part > 0 ? how.part : 1.0 / how.tensor;
   }
 }
 

@@ -15,6 +15,7 @@ namespace trainyard {
 /// How a layer is cut, and for whom.
 struct LayerCut {
   int tensor = 1;
+  double part = 0;                       ///< of the tensor axis that is this device's, where shares are unequal; 0: 1/tensor
   bool sequence_parallel = false;        ///< activations between tensor operators split by rows
   RecomputeKind recompute = RecomputeKind::none;
   int context = 1;                       ///< devices that share each sequence by positions, balanced for causal attention

@@ -1,7 +1,9 @@
 #include "sim/cost/placement.hpp"
 
 #include <algorithm>
+#include <numeric>
 
+#include "sim/model/whole_shares.hpp"
 #include "sim/units/error.hpp"
 
 namespace trainyard {
@@ -30,10 +32,41 @@ LayerHome home_of(const Settings& settings) {
           settings.home.at(State::activations), settings.update == Update::layer};
 }
 
+const Axis* axis_of(const Layout& layout, AxisKind kind) {
+  const auto found = std::ranges::find(layout, kind, &Axis::kind);
+  return found == layout.end() || !are_unequal(found->shares) ? nullptr : &*found;
+}
+
+/// What a tensor axis of unequal shares is cut in: key-value heads where a section has attention, else columns of its table.
+std::vector<double> parts_of(const Axis& axis, const std::vector<LayerId>& layers, const Module& module) {
+  int whole = 0, columns = 0;
+  for (const LayerId layer : layers)
+    for (const Operator& op : module.types[index(module.layers[index(layer)].type)].operators) {
+      whole = std::max(whole, op.attention.key_value_heads);
+      if (op.cut == TensorCut::vocabulary) columns = std::max(columns, int(module.vocabulary));
+    }
+  if (whole == 0) whole = columns;
+  std::vector<double> parts;
+  if (whole > 0)
+    for (const int share : whole_shares(axis.shares, whole)) parts.push_back(double(share) / whole);
+  else
+    for (const double share : axis.shares) parts.push_back(share / std::accumulate(axis.shares.begin(), axis.shares.end(), 0.0));
+  return parts;
+}
+
+/// Offloads and reloads that the tables of a stage's devices list.
+std::vector<Entry> moves_of(const PlanPhase& phase, const Stage& stage) {
+  std::vector<Entry> moves;
+  for (const char* stream : {"d2h", "h2d"})
+    for (const Lane& lane : phase.lanes)
+      if (lane.stream == stream && lane.devices == stage.devices) moves.insert(moves.end(), lane.entries.begin(), lane.entries.end());
+  return moves;
+}
+
 /// The table of the stage where the Plan gives one, else what its schedule says.
 StageOrder order_of(const PlanPhase& phase, const Part& part, const Stage& stage, const StagePosition& at) {
   if (part.schedule != "table") return stage_order(part.schedule, at);
-  const auto lane = std::ranges::find(phase.lanes, stage.devices, &Lane::devices);
+  const auto lane = std::ranges::find_if(phase.lanes, [&](const Lane& l) { return l.stream == "compute" && l.devices == stage.devices; });
   require(lane != phase.lanes.end(), "a stage without a table");
   return order_of_table(lane->entries);
 }
@@ -104,7 +137,9 @@ StageRole make_role(const PlanPhase& phase, int pipeline, int position, const Ch
     const Settings own = settings_of(stage, layer, workload);
     role.recompute.push_back(*own.recompute);
     role.homes.push_back(home_of(own));
+    if (part.schedule == "table") role.homes.back().activations = {};  // what leaves the device, `moves` say
   }
+  if (part.schedule == "table") role.moves = moves_of(phase, stage);
   role.cut.tokens = workload.data.sequence_length;
   role.cut.context = axis_size(*settings.layout, AxisKind::context);
   role.cut.context_kind = *settings.context_kind;
@@ -112,6 +147,9 @@ StageRole make_role(const PlanPhase& phase, int pipeline, int position, const Ch
   role.cut.sharded = role.zero == 3 && role.shards > 1;
   role.cut.regathers = role.regather;
   role.cut.sequences = line.batch / line.micro_batches / (data * shard * role.cut.context);
+  if (const Axis* axis = axis_of(*settings.layout, AxisKind::data)) role.samples = whole_shares(axis->shares, int(line.batch / line.micro_batches));
+  if (const Axis* axis = axis_of(*settings.layout, AxisKind::tensor))
+    role.parts = parts_of(*axis, role.layers, workload.modules[index(workload.passes[index(part.pass)].module)]);
   return role;
 }
 
@@ -126,6 +164,11 @@ void add_cells(Placement& placement, const Part& part, const StageRole& role, co
     cell.members.resize(role.cut.context * role.cut.tensor);
     placement.cells.push_back(std::move(cell));
     placement.role_of.push_back(static_cast<int>(placement.roles.size()));
+    placement.unequal_of.push_back(-1);
+    if (role.samples.empty()) continue;
+    placement.unequal_of.back() = static_cast<int>(placement.unequal.size());
+    placement.unequal.push_back(role);
+    placement.unequal.back().cut.sequences = double(role.samples[rank]) / role.cut.context;
   }
   for (std::size_t i = 0; i < stage.devices.size(); ++i) {
     const Coordinates at = coordinates(layout, static_cast<int>(i));
@@ -156,10 +199,20 @@ std::vector<Visit> route_of(const Placement& placement, int pipeline) {
   return route;
 }
 
+/// Cells of unequal samples have copies of their role.
+bool is_same(const StageRole& a, const StageRole& b) { return a.pipeline == b.pipeline && a.position == b.position && a.section == b.section; }
+
+/// The samples of a micro-batch before those of a data rank, and those with them; in `count` equal parts where the role's are equal.
+std::pair<double, double> samples_of(const StageRole& role, int rank, int ranks, double count) {
+  if (role.samples.empty()) return {count * rank / ranks, count * (rank + 1) / ranks};
+  const double before = std::accumulate(role.samples.begin(), role.samples.begin() + rank, 0);
+  return {before, before + role.samples[rank]};
+}
+
 std::optional<Visit> neighbour(const Placement& placement, const StageRole& role, int chunk, int by) {
   const std::vector<Visit>& route = placement.routes[role.pipeline];
   for (int i = 0; i < int(route.size()); ++i)
-    if (&placement.roles[route[i].role] == &role && route[i].chunk == chunk)
+    if (is_same(placement.roles[route[i].role], role) && route[i].chunk == chunk)
       return i + by >= 0 && i + by < int(route.size()) ? std::optional(route[i + by]) : std::nullopt;
   throw InternalError("a chunk that is on no route");
 }
@@ -189,6 +242,12 @@ LayerCut StageRole::cut_of(std::size_t i) const {
   return own;
 }
 
+LayerCut StageRole::cut_on(std::size_t member) const {
+  LayerCut own = cut;
+  if (!parts.empty()) own.part = parts[member % parts.size()];
+  return own;
+}
+
 std::size_t StageRole::first_of(int chunk) const {
   std::size_t first = 0;
   for (int c = 0; c < chunk; ++c) first += chunks[c].size();
@@ -206,11 +265,27 @@ std::optional<Visit> Placement::before(const StageRole& role, int chunk) const {
 std::optional<Visit> Placement::after(const StageRole& role, int chunk) const { return neighbour(*this, role, chunk, 1); }
 
 std::vector<Partner> Placement::partners(int cell, int role) const {
+  if (!roles[role_of[cell]].samples.empty() || !roles[role].samples.empty()) return partners_by_samples(cell, role);
   const int rank = cells[cell].data_rank, own = data_size[role_of[cell]], others = data_size[role];
   std::vector<Partner> found;
   for (int other = 0; other < others; ++other) {
     const int common = std::min((rank + 1) * others, (other + 1) * own) - std::max(rank * others, other * own);
-    if (common > 0) found.push_back({first_cell[role] + other, double(common) / others});
+    const double share = double(common) / others;
+    if (common > 0) found.push_back({first_cell[role] + other, share, share * others / own});
+  }
+  return found;
+}
+
+std::vector<Partner> Placement::partners_by_samples(int cell, int role) const {
+  const StageRole &own = roles[role_of[cell]], &others = roles[role];
+  const std::vector<int>& counted = own.samples.empty() ? others.samples : own.samples;
+  const double count = std::accumulate(counted.begin(), counted.end(), 0);
+  const auto [from, to] = samples_of(own, cells[cell].data_rank, data_size[role_of[cell]], count);
+  std::vector<Partner> found;
+  for (int other = 0; other < data_size[role]; ++other) {
+    const auto [other_from, other_to] = samples_of(others, other, data_size[role], count);
+    const double common = std::min(to, other_to) - std::max(from, other_from);
+    if (common > 1e-9) found.push_back({first_cell[role] + other, common / (to - from), common / (other_to - other_from)});
   }
   return found;
 }

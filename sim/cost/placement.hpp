@@ -45,12 +45,19 @@ struct StageRole {
   std::vector<LayerHome> homes;                    ///< [layer]; empty: the device
   Wire wire;                                       ///< how the layers' collectives travel
   LayerCut cut;
+  std::vector<Entry> moves;                        ///< offloads, then reloads of a pass's activations, in the order of their streams (tables)
+  std::vector<int> samples;                        ///< [data rank] of a micro-batch, where shares are unequal; empty: equal
+  std::vector<double> parts;                       ///< [tensor rank] of the axis, where shares are unequal; empty: equal
   [[nodiscard]] LayerHome home(LayerId layer) const;
   [[nodiscard]] bool leaves_device() const;        ///< any state of any layer
   /// In which gradients are exchanged: the Plan's, else the software's.
   [[nodiscard]] DataType gradient_type(const Software& software) const;
   /// How the stage's layer number `i` is cut.
   [[nodiscard]] LayerCut cut_of(std::size_t i) const;
+  /// `cut` as the cell's member number `member` has it.
+  [[nodiscard]] LayerCut cut_on(std::size_t member) const;
+  /// The passes whose activations wait in host memory between offload and reload.
+  [[nodiscard]] bool moves_activations() const { return !moves.empty(); }
   /// Position of a chunk's first layer in `layers`.
   [[nodiscard]] std::size_t first_of(int chunk) const;
   /// `recompute` of a chunk's layers.
@@ -62,10 +69,10 @@ struct Visit {
   int role = 0, chunk = 0;
 };
 
-/// A cell that holds samples of another, and which share of the other's.
+/// A cell that holds samples of another: their share of the other's, and of its own.
 struct Partner {
   int cell = 0;
-  double share = 1;
+  double share = 1, share_of_own = 1;
 };
 
 /// All cells of a Plan's training part.
@@ -78,16 +85,21 @@ struct Placement {
   std::vector<int> first_cell;                     ///< [role]: its data rank 0; the others follow
   std::vector<int> data_size;                      ///< [role]
   std::vector<std::vector<Visit>> routes;          ///< [pipeline]: visits in the order of the layers
-  [[nodiscard]] const StageRole& role(int cell) const { return roles[role_of[cell]]; }
+  std::vector<StageRole> unequal;                  ///< roles of cells whose samples differ from their neighbours'
+  std::vector<int> unequal_of;                     ///< [cell]: index into `unequal`; -1: as its role
+  [[nodiscard]] const StageRole& role(int cell) const { return unequal_of[cell] < 0 ? roles[role_of[cell]] : unequal[unequal_of[cell]]; }
   /// The stage whose states and forward passes a role repeats: the next of its pipeline, of the last the first; null: none.
   [[nodiscard]] const StageRole* repeated_by(const StageRole& role) const;
   /// Of the stage's first section.
   [[nodiscard]] int role_at(int pipeline, int position) const;
-  /// The cells of a stage that hold samples of `cell`: equal runs of a micro-batch, one a data rank.
+  /// The cells of a stage that hold samples of `cell`: runs of a micro-batch, one a data rank.
   [[nodiscard]] std::vector<Partner> partners(int cell, int role) const;
   /// The visits before and after a chunk on its pipeline's route; nothing at the ends.
   [[nodiscard]] std::optional<Visit> before(const StageRole& role, int chunk) const;
   [[nodiscard]] std::optional<Visit> after(const StageRole& role, int chunk) const;
+
+ private:
+  [[nodiscard]] std::vector<Partner> partners_by_samples(int cell, int role) const;
 };
 
 /// The Plan must have passed Plan::check.

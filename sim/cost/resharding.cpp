@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "sim/cost/measured_layer.hpp"
+#include "sim/model/whole_shares.hpp"
 
 namespace trainyard {
 namespace {
@@ -27,11 +28,17 @@ double common(const Tile& a, const Tile& b) {
 
 int position_parts(const LayerCut& cut) { return cut.context * (cut.sequence_parallel ? cut.tensor : 1); }
 
+/// Of a micro-batch where one of the roles has unequal shares of them, which are whole; else 1.
+int unequal_samples(const StageRole& a, const StageRole& b) {
+  const std::vector<int>& samples = a.samples.empty() ? b.samples : a.samples;
+  return std::max(1, std::accumulate(samples.begin(), samples.end(), 0));
+}
+
 /// One direction of a change of layout.
 class Change {
  public:
   Change(const Placement& placement, int from, int to) : placement_(placement) {
-    samples_ = std::lcm(placement.data_size[from], placement.data_size[to]);
+    samples_ = std::lcm(placement.data_size[from], placement.data_size[to]) * unequal_samples(placement.roles[from], placement.roles[to]);
     positions_ = std::lcm(position_parts(placement.roles[from].cut), position_parts(placement.roles[to].cut));
     held_ = tiles(from);
     needed_ = tiles(to);
@@ -52,14 +59,19 @@ class Change {
  private:
   std::map<DeviceId, Tile> tiles(int role) const {
     const LayerCut& cut = placement_.roles[role].cut;
-    const int samples = samples_ / placement_.data_size[role], positions = positions_ / position_parts(cut);
+    const std::vector<int>& unequal = placement_.roles[role].samples;
+    const int unit = unequal.empty() ? 1 : samples_ / std::accumulate(unequal.begin(), unequal.end(), 0);
+    const int positions = positions_ / position_parts(cut);
     std::map<DeviceId, Tile> tiles;
+    int first = 0;
     for (int rank = 0; rank < placement_.data_size[role]; ++rank) {
+      const int samples = unequal.empty() ? samples_ / placement_.data_size[role] : unequal[rank] * unit;
       const auto& members = placement_.cells[placement_.first_cell[role] + rank].members;
       for (int m = 0; m < int(members.size()); ++m) {
         const int part = cut.sequence_parallel ? m : m / cut.tensor;
-        tiles[members[m]] = {rank * samples, samples, part * positions, positions};
+        tiles[members[m]] = {first, samples, part * positions, positions};
       }
+      first += samples;
     }
     return tiles;
   }
@@ -93,8 +105,13 @@ class Change {
       busiest = std::max({busiest, received_[member], sent_[member]});
       gathers = gathers && whole_[member] + 1 == int(members.size());
     }
-    if (gathers) return {std::move(members), CollectiveKind::all_gather, held / all};
-    return {std::move(members), CollectiveKind::all_to_all, busiest * count / (count - 1) / all};
+    if (gathers) {
+      std::vector<double> parts;
+      for (const DeviceId member : members) parts.push_back(held_.at(member).size() / all);
+      if (!are_unequal(parts)) parts.clear();
+      return {std::move(members), CollectiveKind::all_gather, held / all, std::move(parts)};
+    }
+    return {std::move(members), CollectiveKind::all_to_all, busiest * count / (count - 1) / all, {}};
   }
 
   const Placement& placement_;

@@ -13,6 +13,7 @@ struct Resharding {
   std::vector<DeviceId> members;
   CollectiveKind kind = CollectiveKind::all_gather;
   double share = 0;                      ///< size of the exchange as a share of a micro-batch's activations
+  std::vector<double> parts = {};        ///< [member] of a gather whose members hold unequal parts, as shares of a micro-batch's activations
 };
 
 /// From the layout of role `from` to that of `to`, on the same devices: each device keeps the intersection of what it holds and what it

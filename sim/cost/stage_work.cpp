@@ -82,18 +82,18 @@ double largest_share(const Cell& cell, const Cluster& cluster) {
   return share;
 }
 
-/// A device type and how much slower than it a device is.
+/// A device type, how much slower than it a device is, and its part of an unequal tensor axis.
 struct Speed {
   DeviceTypeId type{};
-  double slowdown = 1;
+  double slowdown = 1, part = 0;
   friend bool operator==(const Speed&, const Speed&) = default;
 };
 
-std::vector<Speed> distinct_speeds(const Cell& cell, const Cluster& cluster) {
+std::vector<Speed> distinct_speeds(const Cell& cell, const StageRole& role, const Cluster& cluster) {
   std::vector<Speed> speeds;
-  for (const DeviceId id : cell.members) {
-    const Device& device = cluster.devices[index(id)];
-    const Speed speed{device.type, device.slowdown};
+  for (std::size_t member = 0; member < cell.members.size(); ++member) {
+    const Device& device = cluster.devices[index(cell.members[member])];
+    const Speed speed{device.type, device.slowdown, role.cut_on(member).part};
     if (std::ranges::find(speeds, speed) == speeds.end()) speeds.push_back(speed);
   }
   return speeds;
@@ -120,7 +120,8 @@ void keep_notes(const std::vector<std::string>& from, std::vector<std::string>& 
     if (std::ranges::find(to, note) == to.end()) to.push_back(note);
 }
 
-LayerWork work_at(const Speed& speed, const LayerType& layer, const LayerCut& cut, const Cluster& cluster, const Workload& workload) {
+LayerWork work_at(const Speed& speed, const LayerType& layer, LayerCut cut, const Cluster& cluster, const Workload& workload) {
+  cut.part = speed.part;
   LayerWork work = layer_work(layer, cut, cluster.device_types[index(speed.type)], workload.precision, workload.software);
   for (std::vector<Piece>* pieces : {&work.forward, &work.recompute, &work.backward})
     for (Piece& piece : *pieces)
@@ -165,7 +166,7 @@ Kernel relayout_kernel(const Cell& cell, const Cluster& cluster, double paramete
 
 StageWork stage_work(const Cell& cell, const StageRole& role, const Module& module, const Cluster& cluster, const Workload& workload,
                      const CellGroups& groups) {
-  const std::vector<Speed> speeds = distinct_speeds(cell, cluster);
+  const std::vector<Speed> speeds = distinct_speeds(cell, role, cluster);
   const PieceTimer timer(groups, largest_share(cell, cluster));
   std::map<std::pair<LayerTypeId, RecomputeKind>, LayerPieces> known;
   std::map<std::pair<LayerTypeId, RecomputeKind>, Flops> recomputed;
@@ -185,7 +186,7 @@ StageWork stage_work(const Cell& cell, const StageRole& role, const Module& modu
         wait_for_host({}, pieces.forward, TaskKind::forward);
         wait_for_host(pieces.recompute, pieces.backward, TaskKind::backward);
       }
-      recomputed[kind] = layer.recomputed * double(cell.members.size());
+      recomputed[kind] = layer.recomputed * (speeds[0].part > 0 ? role.cut.context / speeds[0].part : double(cell.members.size()));
     }
     work.layers.push_back(known[kind]);
     work.layers.back().layer = role.layers[i];

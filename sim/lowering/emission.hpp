@@ -40,6 +40,7 @@ struct CellTasks {
   std::vector<TaskId> updates{};                        ///< what the end of the whole backward pass lets go: the optimizer, hosts' updates
   std::map<LayerId, std::vector<TaskId>> reduced{};     ///< reductions that complete a layer's gradients
   std::map<std::size_t, std::vector<TaskId>> gathers{}, scatters{};  ///< zero 3, by number of the use in layer_uses()
+  std::map<std::pair<int, int>, TaskId> weight_gradients{};  ///< (chunk, micro-batch) -> last task of a W
   std::map<LayerId, std::vector<TaskId>> refreshed{};   ///< copies that bring a layer's updated weights to the device
   std::vector<int> beside{};                            ///< cell classes on some of the same devices, and its own
 };
@@ -100,6 +101,9 @@ struct Reduction {
 /// then the hosts' updates and the copies of what they updated. Returns the copies that the global norm waits for.
 /// Source: Ren et al., ZeRO-Offload, arXiv 2101.06840 §4-5.
 [[nodiscard]] std::vector<Reduction> emit_offload(Emission& emission);
+/// Offloads and reloads of activations that order tables list: a copy each, of all that a pass keeps on one device; what was reloaded is
+/// there before its backward pass. Source: OptPipe, arXiv 2510.05186 §3 (the operations O and R).
+void emit_moves(Emission& emission);
 /// Gradient buckets, shared tables, the global norm, the optimizer's place behind them, and the gather of weights.
 void emit_gradients(Emission& emission);
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "sim/cost/kernel_time.hpp"
-#include "sim/cost/memory.hpp"
+#include "sim/lowering/cell_memory.hpp"
 #include "sim/lowering/chain_writer.hpp"
 #include "sim/lowering/emission.hpp"
 #include "sim/lowering/layer_visits.hpp"
@@ -29,7 +29,8 @@ class CellWriter final : public OperationWriter {
         meets_gradients_(emission.resources.groups_meet_gradients[cell_class]),
         groups_(emission.resources.groups_of_cell[cell_class]),
         tasks_(emission.cells[cell_class]),
-        segments_(emission, cell_, role_) {
+        segments_(emission, cell_, role_),
+        memory_(cell_memory(emission, cell_, devices_)) {
     work_ = stage_work(emission.placement.cells[cell_], role_, *emission.placement.module, emission.cluster, emission.workload,
                        cell_groups());
     for (const std::string& note : work_.notes)
@@ -37,7 +38,7 @@ class CellWriter final : public OperationWriter {
         emission_.lowered.extrapolated.push_back(note);
     for (const Bucket& bucket : emission_.buckets)
       if (is_cut_finer(bucket)) cut_finer_.push_back(&bucket);
-    measure_memory();
+    for (std::size_t i = 0; i < devices_.size(); ++i) add_states(i, memory_.states[i].weights, memory_.states[i].gradients, memory_.states[i].optimizer);
     repeat_next_stage();
     plan_order();
   }
@@ -55,7 +56,7 @@ class CellWriter final : public OperationWriter {
     return span;
   }
 
-  Bytes buffers() const override { return buffers_ + relayout_buffer_; }
+  Bytes buffers() const override { return memory_.buffers + relayout_buffer_; }
 
   void finish() override {
     write_optimizer();
@@ -82,7 +83,7 @@ class CellWriter final : public OperationWriter {
 
   void repeat_next_stage() {
     repeated_ = repeated_stage(emission_, cell_, cell_groups());
-    add_residents(repeated_.weights, Bytes(0), repeated_.optimizer);
+    for (std::size_t i = 0; i < devices_.size(); ++i) add_states(i, repeated_.weights, Bytes(0), repeated_.optimizer);
   }
 
   TaskId write_repeated(const ScheduledOperation& op) {
@@ -109,48 +110,10 @@ class CellWriter final : public OperationWriter {
   DataType gradient_type() const { return role_.gradient_type(software()); }
   bool gathers_weights() const { return role_.zero >= 1 && role_.zero < 3 && software().overlap_weight_gather; }
 
-  /// [device][chunk]
-  void measure_memory() {
-    const auto& members = emission_.placement.cells[cell_].members;
-    for (const int c : devices_) {
-      const DeviceId first = id_at<DeviceId>(emission_.symmetry.devices.first[c]);
-      const DeviceId member = std::ranges::find(members, first) != members.end() ? first : members.front();
-      activations_.emplace_back();
-      held_.emplace_back();
-      for (std::size_t chunk = 0; chunk < role_.chunks.size(); ++chunk) {
-        const std::vector<Recompute> recompute = role_.recompute_of(int(chunk));
-        activations_.back().push_back(activation_memory(*emission_.placement.module, role_.chunks[chunk], role_.cut,
-                                                        emission_.cluster.type_of(member), emission_.workload, recompute));
-        for (const LayerMemory& layer : layer_memory(*emission_.placement.module, role_.chunks[chunk], recompute, role_.cut,
-                                                     emission_.cluster.type_of(member), emission_.workload))
-          held_.back().push_back(layer);
-      }
-    }
-    add_residents();
-  }
-
-  /// Layers with different holders have optimizer states of different shares.
-  void add_residents() {
-    StaticMemory held;
-    for (const LayerRun& run : emission_.traffic.runs) {
-      if (!run.held_by(cell_)) continue;
-      const int holders = role_.zero == 3 ? role_.shards : run.holders(emission_.placement);
-      for (const LayerId& layer : run.layers) {
-        const StaticMemory part = static_memory(*emission_.placement.module, std::span(&layer, 1), role_.cut, emission_.workload, holders, role_.zero);
-        const LayerHome home = role_.home(layer);
-        if (home.weights.place == Place::device) held.weights += part.weights;
-        if (home.gradients.place == Place::device) held.gradients += part.gradients;
-        if (home.optimizer.place == Place::device) held.optimizer += part.optimizer;
-        buffers_ = std::max(buffers_, part.buffers);
-      }
-    }
-    add_residents(held.weights, held.gradients, held.optimizer);
-  }
-
-  void add_residents(Bytes weights, Bytes gradients, Bytes optimizer) {
-    for (const int c : devices_)
-      for (const auto& [kind, bytes] : {std::pair{MemoryClass::weights, weights}, {MemoryClass::gradients, gradients}, {MemoryClass::optimizer, optimizer}})
-        if (bytes > Bytes(0)) emission_.lowered.graph.residents.push_back({id_at<ProcessorId>(c), kind, bytes});
+  void add_states(std::size_t device, Bytes weights, Bytes gradients, Bytes optimizer) {
+    const auto id = id_at<ProcessorId>(devices_[device]);
+    for (const auto& [kind, bytes] : {std::pair{MemoryClass::weights, weights}, {MemoryClass::gradients, gradients}, {MemoryClass::optimizer, optimizer}})
+      if (bytes > Bytes(0)) emission_.lowered.graph.residents.push_back({id, kind, bytes});
   }
 
   TaskLabel label(TaskKind kind) const {
@@ -224,6 +187,7 @@ class CellWriter final : public OperationWriter {
       if (by_bucket && segment->run >= 0) tasks_.backward_of_bucket[{segment->run, role_.layers[segment->from]}].push_back(span);
     }
     release(whole.last, op);
+    tasks_.weight_gradients[{op.chunk, op.micro_batch}] = whole.last;
     return whole;
   }
 
@@ -294,13 +258,13 @@ class CellWriter final : public OperationWriter {
 
   template <class Make>
   void hold(TaskId task, std::size_t layer, Make make) {
-    add_memory(task, [&](std::size_t device) { return make(held_[device][layer]); });
+    add_memory(task, [&](std::size_t device) { return make(memory_.layers[device][layer]); });
   }
 
   template <class Make>
   void remember(TaskId task, const ScheduledOperation& op, Make make) {
     if (role_.leaves_device()) return;  // held layer by layer
-    add_memory(task, [&](std::size_t device) { return make(activations_[device][op.chunk]); });
+    add_memory(task, [&](std::size_t device) { return make(memory_.passes[device][op.chunk]); });
   }
 
   template <class OnDevice>
@@ -338,21 +302,26 @@ class CellWriter final : public OperationWriter {
     return std::ranges::any_of(devices_, [&](int device) { return !emission_.type_of(device).interference.empty(); });
   }
 
-  void write_optimizer() {
+  /// That the optimizer updates on a device with this cut.
+  double updated_parameters(const LayerCut& cut) const {
     double parameters = 0;
     for (const LayerRun& run : emission_.traffic.runs) {
       if (!run.held_by(cell_)) continue;
       const double shards = role_.zero == 3 ? role_.shards : role_.zero >= 1 ? run.holders(emission_.placement) : 1;
       for (const LayerId& layer : run.layers)
         if (role_.home(layer).optimizer.place == Place::device)
-          parameters += trained_parameters_on_device(*emission_.placement.module, std::span(&layer, 1), role_.cut) / shards;
+          parameters += trained_parameters_on_device(*emission_.placement.module, std::span(&layer, 1), cut) / shards;
     }
+    return parameters;
+  }
+
+  void write_optimizer() {
     Kernel update{OperatorClass::optimizer, {}, {}, {}, {}};
-    const bool updates = parameters > 0 || !role_.leaves_device();
-    if (emission_.workload.optimizer != "none" && updates)
-      for (const DeviceId member : emission_.placement.cells[cell_].members)
-        update.alone = std::max(update.alone, adam_time(emission_.cluster.type_of(member), parameters, software().gradient_type) *
-                                                  emission_.cluster.devices[index(member)].slowdown);
+    const bool updates = !role_.leaves_device() || updated_parameters(role_.cut) > 0;
+    const auto& members = emission_.placement.cells[cell_].members;
+    for (std::size_t i = 0; emission_.workload.optimizer != "none" && updates && i < members.size(); ++i)
+      update.alone = std::max(update.alone, adam_time(emission_.cluster.type_of(members[i]), updated_parameters(role_.cut_on(i)), software().gradient_type) *
+                                                emission_.cluster.devices[index(members[i])].slowdown);
     update.alone = update.alone * emission_.jitter.kernels(cell_, {'O', 0, 0});
     Task task;
     task.label = label(TaskKind::optimizer);
@@ -379,16 +348,15 @@ class CellWriter final : public OperationWriter {
   bool meets_gradients_;
   bool beside_gradients_ = false;              ///< gradients or gathered weights may travel during this operation
   int gathers_until_ = -1, reduces_from_ = 0;  ///< turns during which they may
-  Bytes buffers_{}, relayout_buffer_{};
+  Bytes relayout_buffer_{};
   std::vector<const Bucket*> cut_finer_;   ///< is_cut_finer
   const GroupClasses& groups_;
   CellTasks& tasks_;
   StageSegments segments_;
+  CellMemory memory_;                    ///< devices as in devices_
   StageWork work_;
   RepeatedStage repeated_;
   std::vector<TaskSpan> layer_spans_, rebuilt_spans_;  ///< of the operation being written; meaningful where segments are layers
-  std::vector<std::vector<LayerMemory>> held_;  ///< [device][layer of the stage]
-  std::vector<std::vector<ActivationMemory>> activations_;  ///< [device][chunk]; devices as in devices_
 };
 
 }  // namespace

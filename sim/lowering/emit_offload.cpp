@@ -380,7 +380,7 @@ std::vector<DeviceOffload> all_devices(Emission& emission, SharedTasks& shared) 
     throw InternalError("copies in one direction only");
   };
   for (const CommunicatorClass& down : emission.resources.communicators)
-    if (down.first->kind == CommunicatorKind::to_device)
+    if (down.first->kind == CommunicatorKind::to_device && emission.placement.role(down.first->cells.front()).leaves_device())
       devices.emplace_back(emission, down, of(down, CommunicatorKind::to_host), of(down, CommunicatorKind::host_work), shared);
   return devices;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "sim/cost/collective_uneven.hpp"
 #include "sim/cost/resharding.hpp"
 #include "sim/lowering/emission.hpp"
 
@@ -11,8 +12,13 @@ TaskId add_exchange(Emission& emission, const CommunicatorClass& group, const Sc
   CollectiveShape shape = group.first->shape(group.first->pattern);
   shape.ring_rate = group.lone_rate;
   const int role = emission.placement.role_of[from], other = emission.placement.role_of[group.first->cells.back()];
-  const Bytes size = micro_batch_activations(emission.placement, role, other, emission.workload.precision) * group.first->share;
-  const CollectiveCost cost = emission.next_exchange(group, collective_cost(shape, emission.cluster.transports[index(group.first->transport)], size));
+  const Bytes all = micro_batch_activations(emission.placement, role, other, emission.workload.precision);
+  const Transport& transport = emission.cluster.transports[index(group.first->transport)];
+  std::vector<Bytes> parts;
+  for (const double part : group.first->parts) parts.push_back(all * part);
+  const CollectiveCost cost = emission.next_exchange(
+      group, parts.empty() ? collective_cost(shape, transport, all * group.first->share)
+                           : uneven_cost(shape, transport, parts, emission.placement.role(from).wire.all_gather));
   Task task;
   task.label.kind = TaskKind::tensor;
   task.label.pipeline = emission.placement.role(from).pipeline;

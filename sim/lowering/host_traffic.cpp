@@ -17,7 +17,7 @@ class HostTraffic {
   void add() {
     const std::size_t before = traffic_.all.size();
     for (std::size_t cell = 0; cell < placement_.cells.size(); ++cell)
-      if (placement_.role(int(cell)).leaves_device()) add_cell(int(cell));
+      if (const StageRole& role = placement_.role(int(cell)); role.leaves_device() || role.moves_activations()) add_cell(int(cell));
     share_cores(before);
   }
 

@@ -87,6 +87,7 @@ Lowered lower(const Plan& plan, const Workload& workload, const Cluster& cluster
   Emission emission{cluster, workload, placement, traffic, symmetry, resources, buckets, options, jitter, overlap_pipeline, lowered, {}, {}};
   emit_compute(emission);
   emit_transfers(emission);
+  emit_moves(emission);
   emit_gradients(emission);
   lowered.events = events_of(cluster, symmetry, resources, lowered.graph);
   return lowered;

@@ -104,16 +104,22 @@ class SymmetryGraph {
       for (const LayerId layer : chunk) label << int(layer);
     }
     for (const ScheduledOperation& op : role.order) label << int(op.kind) << op.micro_batch << op.chunk << op.turn;
+    for (const Entry& entry : role.moves) {
+      const Operation after = entry.not_before.value_or(Operation{});
+      label << int(entry.operation.kind) << entry.operation.micro_batch << entry.operation.chunk << int(after.kind) << after.micro_batch << after.chunk;
+    }
     return label.value();
   }
 
   void add_cell(int i) {
     const int vertex = int(cells_at_) + i;
     used_[vertex] = true;
-    colours_[vertex] = role_labels_[placement_.role_of[i]];
-    for (const DeviceId device : placement_.cells[i].members) {
-      add_device(device);
-      arcs_.push_back({vertex, int(device), 1});
+    const StageRole& role = placement_.role(i);
+    colours_[vertex] = role.samples.empty() ? role_labels_[placement_.role_of[i]] : label_of(role);
+    const auto& members = placement_.cells[i].members;
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      add_device(members[m]);
+      arcs_.push_back({vertex, int(members[m]), role.parts.empty() ? Colour(1) : (Label() << 6 << role.cut_on(m).part).value()});
     }
   }
 

@@ -107,7 +107,7 @@ void add_transfers(const Placement& placement, const Router& router, TrafficMap&
         Communicator forward = transfer(CommunicatorKind::forward_transfer, here, int(i), there, next.cell, router);
         Communicator backward = transfer(CommunicatorKind::backward_transfer, there, next.cell, here, int(i), router);
         forward.share = next.share;
-        backward.share = next.share * placement.data_size[after->role] / placement.data_size[placement.role_of[i]];
+        backward.share = next.share_of_own;
         forward.from_chunk = backward.to_chunk = int(chunk);
         forward.to_chunk = backward.from_chunk = after->chunk;
         traffic.all.push_back(std::move(forward));
@@ -133,6 +133,7 @@ void add_reshardings(CommunicatorKind kind, int from, int to, const Placement& p
     traffic.all.push_back(ring_of(kind, std::move(change.members), std::move(cells), router));
     traffic.all.back().pattern = change.kind;
     traffic.all.back().share = change.share;
+    traffic.all.back().parts = change.parts;
   }
 }
 

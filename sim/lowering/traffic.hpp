@@ -45,6 +45,7 @@ struct Communicator {
   int pairs = 1;                         ///< transfers: device pairs that send at once
   double share = 1;                      ///< transfers: of the sender's samples; reshardings: of a micro-batch's activations
   CollectiveKind pattern = CollectiveKind::send;   ///< of a resharding
+  std::vector<double> parts{};           ///< [member] of a resharding that gathers unequal parts: shares of a micro-batch's activations
   int from_chunk = 0, to_chunk = 0;      ///< transfers: chunks of the sender and the receiver
   std::vector<std::pair<LinkId, int>> links;
   int rings = 1, hops = 2;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "sim/model/plan_check.hpp"
 
@@ -19,12 +20,21 @@ struct Stop {
   std::size_t stage = 0, chunk = 0;
 };
 
+/// Copies to the host and back; null: none.
+struct Moves {
+  const Lane* down = nullptr;
+  const Lane* up = nullptr;
+};
+
 /// The tables of one pipeline, run without times.
 class TableRun {
  public:
   TableRun(const PartView& view, const PlanPhase& phase, std::size_t pipeline, Problems& problems)
       : view_(view), pipeline_(view.part.pipelines[pipeline]), problems_(problems) {
-    for (const StageId id : pipeline_.stages) tables_.push_back(compute_lane(phase, index(id)));
+    for (const StageId id : pipeline_.stages) {
+      tables_.push_back(lane(phase, index(id), "compute"));
+      moves_.push_back({lane(phase, index(id), "d2h"), lane(phase, index(id), "h2d")});
+    }
     for (std::size_t s = 0; s < pipeline_.stages.size(); ++s)
       for (std::size_t c = 0; c < stage(s).chunks.size(); ++c) route_.push_back({s, c});
     std::ranges::sort(route_, {}, [&](const Stop& stop) { return stage(stop.stage).chunks[stop.chunk].front(); });
@@ -33,6 +43,7 @@ class TableRun {
   void check() {
     const std::size_t before = problems_.size();
     for (std::size_t s = 0; s < tables_.size(); ++s) check_stage(s);
+    for (std::size_t s = 0; s < tables_.size() && problems_.size() == before; ++s) check_moves(s);
     if (problems_.size() == before) run();
   }
 
@@ -43,9 +54,9 @@ class TableRun {
   std::string name(std::size_t s) const { return view_.stage_name(index(pipeline_.stages[s])); }
   void add(std::size_t s, std::string text) { problems_.push_back(fmt::format("{}: order: {}", name(s), text)); }
 
-  const Lane* compute_lane(const PlanPhase& phase, std::size_t s) const {
+  const Lane* lane(const PlanPhase& phase, std::size_t s, std::string_view stream) const {
     const auto found = std::ranges::find_if(phase.lanes, [&](const Lane& lane) {
-      return lane.stream == "compute" && lane.devices == view_.part.stages[s].devices;
+      return lane.stream == stream && lane.devices == view_.part.stages[s].devices;
     });
     return found == phase.lanes.end() ? nullptr : &*found;
   }
@@ -60,6 +71,7 @@ class TableRun {
       const std::string text = op_text(op, chunks > 1);
       if (op.micro_batch < 0 || op.micro_batch >= pipeline_.micro_batches || op.chunk < 0 || op.chunk >= chunks)
         return add(s, fmt::format("{}: the pipeline has micro-batches 0-{}, the stage chunks 0-{}", text, pipeline_.micro_batches - 1, chunks - 1));
+      if (op.kind == 'O' || op.kind == 'R') return add(s, fmt::format("{} stands on the stream compute, not {}", text, op.kind == 'O' ? "d2h" : "h2d"));
       std::string& kinds = done[{op.micro_batch, op.chunk}];
       if (kinds.find(op.kind) != std::string::npos) return add(s, text + " stands twice");
       const std::string needs = op.kind == 'F' ? "" : op.kind == 'B' ? "F" : "FB";
@@ -72,16 +84,68 @@ class TableRun {
           return add(s, fmt::format("{} is missing", op_text({done[{m, c}].empty() ? 'F' : 'B', {}, m, c}, chunks > 1)));
   }
 
+  /// d2h holds offloads, h2d as many reloads of the same passes; `@` names an operation of the compute table.
+  void check_moves(std::size_t s) {
+    std::set<std::pair<int, int>> passes;
+    for (const Entry& entry : tables_[s]->entries) passes.emplace(entry.operation.micro_batch, entry.operation.chunk);
+    std::map<std::pair<int, int>, std::string> moved;
+    for (const auto& [at, kind] : {std::pair{moves_[s].down, 'O'}, {moves_[s].up, 'R'}})
+      for (const Entry& entry : at ? at->entries : std::vector<Entry>{}) {
+        const Operation& op = entry.operation;
+        const std::string text = op_text(op, stage(s).chunks.size() > 1);
+        if (op.kind != kind) return add(s, fmt::format("{} stands on the stream {}", text, at->stream));
+        if (!passes.contains({op.micro_batch, op.chunk})) return add(s, fmt::format("{}: no such pass in the table of compute", text));
+        std::string& kinds = moved[{op.micro_batch, op.chunk}];
+        if (kinds.find(kind) != std::string::npos) return add(s, text + " stands twice");
+        if (kind == 'R' && kinds.empty()) return add(s, text + ": its activations are never offloaded");
+        kinds += kind;
+        if (entry.not_before && std::ranges::find(tables_[s]->entries, *entry.not_before, &Entry::operation) == tables_[s]->entries.end())
+          return add(s, fmt::format("{}@{}: the second is not in the table of compute", text, op_text(*entry.not_before, stage(s).chunks.size() > 1)));
+      }
+    for (const auto& [pass, kinds] : moved)
+      if (kinds == "O") return add(s, fmt::format("{} is missing", op_text({'R', {}, pass.first, pass.second}, stage(s).chunks.size() > 1)));
+    if (!moved.empty() && !keeps_activations_on_host(s)) add(s, "O and R need `home: {activations: host}`");
+  }
+
+  bool keeps_activations_on_host(std::size_t s) const {
+    return std::ranges::all_of(stage(s).chunks, [&](const auto& chunk) {
+      return std::ranges::all_of(chunk, [&](LayerId layer) { return settings_of(stage(s), layer, view_.workload).home.at(State::activations).place == Place::host; });
+    });
+  }
+
   int place_on_route(std::size_t s, int chunk) const {
     const auto at = std::ranges::find_if(route_, [&](const Stop& stop) { return stop.stage == s && int(stop.chunk) == chunk; });
     return int(at - route_.begin());
   }
 
   /// What must have run on the neighbour before: F of the stop before, B of the stop after.
-  std::optional<Key> needed(const Operation& op, std::size_t s) const {
+  std::optional<Key> needed(const Operation& op, std::size_t s) {
     const int at = place_on_route(s, op.chunk), from = op.kind == 'F' ? at - 1 : at + 1;
+    if (op.kind == 'B' && reloads(s, op) && !ran_[Key{'R', op.micro_batch, at}]) return Key{'R', op.micro_batch, at};
     if (op.kind == 'W' || from < 0 || from >= int(route_.size())) return std::nullopt;
     return Key{op.kind, op.micro_batch, from};
+  }
+
+  bool reloads(std::size_t s, const Operation& op) const {
+    const Lane* lane = moves_[s].up;
+    return lane && std::ranges::any_of(lane->entries, [&](const Entry& e) { return e.operation.micro_batch == op.micro_batch && e.operation.chunk == op.chunk; });
+  }
+
+  /// Offloads wait for nothing that a reload would not find done; so only reloads that may run are noted.
+  bool reload(std::size_t s) {
+    bool moved = false;
+    for (; moves_[s].up && next_reload_[s] < moves_[s].up->entries.size(); ++next_reload_[s], moved = true) {
+      const Entry& entry = moves_[s].up->entries[next_reload_[s]];
+      const int at = place_on_route(s, entry.operation.chunk);
+      const auto all_before = moves_[s].down->entries;
+      for (const Entry& offload : all_before) {
+        if (!ran_[Key{'F', offload.operation.micro_batch, place_on_route(s, offload.operation.chunk)}]) return moved;
+        if (offload.operation.micro_batch == entry.operation.micro_batch && offload.operation.chunk == entry.operation.chunk) break;
+      }
+      if (entry.not_before && !ran_[Key{entry.not_before->kind, entry.not_before->micro_batch, place_on_route(s, entry.not_before->chunk)}]) return moved;
+      ran_[Key{'R', entry.operation.micro_batch, at}] = true;
+    }
+    return moved;
   }
 
   bool advance(std::size_t s) {
@@ -97,9 +161,10 @@ class TableRun {
 
   void run() {
     next_.assign(tables_.size(), 0);
+    next_reload_ = next_;
     for (bool moved = true; moved;) {
       moved = false;
-      for (std::size_t s = 0; s < tables_.size(); ++s) moved = advance(s) || moved;
+      for (std::size_t s = 0; s < tables_.size(); ++s) moved = advance(s) || reload(s) || moved;
     }
     for (std::size_t s = 0; s < tables_.size(); ++s) {
       if (next_[s] == tables_[s]->entries.size()) continue;
@@ -117,7 +182,8 @@ class TableRun {
   Problems& problems_;
   std::vector<const Lane*> tables_;      ///< [stage of the pipeline]
   std::vector<Stop> route_;
-  std::vector<std::size_t> next_;        ///< [stage of the pipeline]
+  std::vector<Moves> moves_;             ///< [stage of the pipeline]
+  std::vector<std::size_t> next_, next_reload_;   ///< [stage of the pipeline]
   std::map<Key, bool> ran_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "sim/model/plan_check.hpp"
 #include "sim/model/plan_words.hpp"
+#include "sim/model/whole_shares.hpp"
 
 namespace trainyard::plan_check {
 namespace {
@@ -64,8 +65,13 @@ void check_stage_samples(const PartView& view, std::size_t p, std::size_t s, Pro
   for (const auto& chunk : view.part.stages[s].chunks)
     for (const LayerId layer : chunk) {
       const Layout layout = *settings_of(view.part.stages[s], layer, view.workload).layout;
-      for (const Axis& axis : layout)
-        if (std::set<double>(axis.shares.begin(), axis.shares.end()).size() > 1) return;
+      const auto unequal = std::ranges::find_if(layout, [](const Axis& axis) { return axis.kind == AxisKind::data && are_unequal(axis.shares); });
+      if (unequal != layout.end()) {
+        if (whole(samples) && std::ranges::count(whole_shares(unequal->shares, int(std::round(samples))), 0) == 0) continue;
+        problems.push_back(fmt::format("{}, {}: a micro-batch of {} samples in shares {} leaves a data rank without a whole one",
+                                       view.pipeline_name(p), view.stage_name(s), samples, to_text(layout)));
+        return;
+      }
       const int members = axis_size(layout, AxisKind::data) * axis_size(layout, AxisKind::shard);
       if (!whole(samples / members) && reported.insert(members).second)
         problems.push_back(fmt::format("{}, {}: a micro-batch of {} samples does not divide over {} data ranks",

@@ -9,6 +9,7 @@
 #include "sim/model/device_rates.hpp"
 #include "sim/model/plan_check.hpp"
 #include "sim/model/plan_words.hpp"
+#include "sim/model/whole_shares.hpp"
 
 namespace trainyard::plan_check {
 namespace {
@@ -69,7 +70,7 @@ void check_axes(const Layout& layout, const std::string& where, Problems& proble
   }
 }
 
-/// An equal tensor axis, and a context axis that exchanges heads, must give every member whole heads; a key-value head may be shared by several members.
+/// A tensor axis, and a context axis that exchanges heads, must give every member whole heads; a key-value head may be shared by several members.
 void check_heads(const PartView& view, std::size_t s, LayerId layer, const Layout& layout, const std::string& where,
                  Problems& problems) {
   const bool ulysses = settings_of(view.part.stages[s], layer, view.workload).context_kind == ContextKind::ulysses;
@@ -77,11 +78,15 @@ void check_heads(const PartView& view, std::size_t s, LayerId layer, const Layou
   const int tensor = axis_size(layout, AxisKind::tensor) * by_context;
   const std::string axes = by_context == 1 ? fmt::format("tensor: {}", tensor)
                                            : fmt::format("tensor: {} x ulysses context: {}", tensor / by_context, by_context);
-  for (const Axis& axis : layout)
-    if (axis.kind == AxisKind::tensor && std::set<double>(axis.shares.begin(), axis.shares.end()).size() > 1) return;
+  const auto unequal = std::ranges::find_if(layout, [](const Axis& axis) { return axis.kind == AxisKind::tensor && are_unequal(axis.shares); });
   const Module& module = view.module();
   for (const Operator& op : module.types[index(module.layers[index(layer)].type)].operators) {
     const auto [heads, key_value_heads] = std::pair(op.attention.heads, op.attention.key_value_heads);
+    if (unequal != layout.end()) {
+      if (heads == 0 || std::ranges::count(whole_shares(unequal->shares, key_value_heads), 0) == 0) continue;
+      problems.push_back(fmt::format("{}: {} key-value heads in shares {} leave a member without one", where, key_value_heads, to_text(layout)));
+      return;
+    }
     if (heads > 0 && heads % tensor != 0) {
       problems.push_back(fmt::format("{}: {} attention heads do not divide over {}", where, heads, axes));
       return;

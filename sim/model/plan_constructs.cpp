@@ -9,6 +9,7 @@
 
 #include "sim/model/plan_check.hpp"
 #include "sim/model/plan_words.hpp"
+#include "sim/model/whole_shares.hpp"
 
 namespace trainyard::plan_check {
 namespace {
@@ -49,14 +50,6 @@ template <AxisKind kind>
 bool has_axis(const Question& q) {
   return any_setting(q, [](const Settings& s) {
     return s.layout && std::ranges::any_of(*s.layout, [](const Axis& a) { return a.kind == kind && a.size() > 1; });
-  });
-}
-
-bool has_unequal_shares(const Question& q) {
-  return any_setting(q, [](const Settings& s) {
-    return s.layout && std::ranges::any_of(*s.layout, [](const Axis& axis) {
-             return std::ranges::any_of(axis.shares, [&](double share) { return share != axis.shares.front(); });
-           });
   });
 }
 
@@ -179,12 +172,12 @@ bool any_lane(const Question& q, Predicate predicate) {
 }
 
 bool orders_other_streams(const Question& q) {
-  return any_lane(q, [](const Lane& lane) { return lane.stream != "compute"; });
+  return any_lane(q, [](const Lane& lane) { return lane.stream != "compute" && lane.stream != "d2h" && lane.stream != "h2d"; });
 }
 
-bool orders_offloads(const Question& q) {
+bool delays_other_operations(const Question& q) {
   return any_lane(q, [](const Lane& lane) {
-    return std::ranges::any_of(lane.entries, [](const Entry& e) { return e.not_before || e.operation.kind == 'O' || e.operation.kind == 'R'; });
+    return std::ranges::any_of(lane.entries, [](const Entry& e) { return e.not_before && e.operation.kind != 'R'; });
   });
 }
 
@@ -224,6 +217,34 @@ bool any_home(const Question& q, Predicate predicate) {
   });
 }
 
+/// In a setting whose other keys meet `where`.
+template <class Where>
+bool any_unequal(const Question& q, AxisKind kind, Where where) {
+  return any_layer_settings(q, [&](const Settings& s) {
+    return std::ranges::any_of(*s.layout, [&](const Axis& axis) { return axis.kind == kind && are_unequal(axis.shares); }) && where(s);
+  });
+}
+bool has_unequal(const Question& q, AxisKind kind) {
+  return any_unequal(q, kind, [](const Settings&) { return true; });
+}
+bool has_unequal_shares(const Question& q) { return has_unequal(q, AxisKind::data) || has_unequal(q, AxisKind::tensor); }
+bool has_other_unequal_shares(const Question& q) {
+  return any_setting(q, [](const Settings& s) {
+    return s.layout && std::ranges::any_of(*s.layout, [](const Axis& axis) {
+             return axis.kind != AxisKind::data && axis.kind != AxisKind::tensor && are_unequal(axis.shares);
+           });
+  });
+}
+bool shards_unequal_data(const Question& q) {
+  return any_unequal(q, AxisKind::data, [](const Settings& s) { return s.zero == 3 || axis_size(*s.layout, AxisKind::shard) > 1; });
+}
+/// Parts of a layer's states that other holders, shards or hosts would have to be cut like.
+bool shares_unequal_tensors(const Question& q) {
+  if (!has_unequal(q, AxisKind::tensor)) return false;
+  return any_part(q, [](const Part& part) { return part.pipelines.size() > 1; }) || any_home(q, [](State, const Home& home) { return home != Home{}; }) ||
+         any_unequal(q, AxisKind::tensor, [](const Settings& s) { return s.zero == 3 || members(*s.layout) > axis_size(*s.layout, AxisKind::tensor); });
+}
+
 bool lives_far_away(const Question& q) {
   return any_home(q, [](State, const Home& home) { return home.place == Place::storage || home.place == Place::devices; });
 }
@@ -238,7 +259,8 @@ bool on_host(const Settings& settings, State state) { return settings.home.at(st
 
 bool offloads_with_other_schedule(const Question& q) {
   const bool other = any_part(q, [](const Part& p) { return p.schedule != "gpipe" && p.schedule != "1f1b" && p.schedule != "interleaved"; });
-  return other && any_home(q, [](State, const Home& home) { return home.place == Place::host; });
+  const bool table = !any_part(q, [](const Part& p) { return p.schedule != "table"; });  // which says itself what leaves the device
+  return other && any_home(q, [&](State state, const Home& home) { return home.place == Place::host && !(table && state == State::activations); });
 }
 bool offloads_where_cuts_differ(const Question& q) {
   const bool differs = differs_inside_stage(q, [](const Settings& s) { return std::tuple(*s.layout, *s.zero, *s.regather); }) || holders_cut_layers_differently(q);
@@ -278,7 +300,7 @@ bool repeats_stages_that_are_not_plain(const Question& q) {
   if (!any_layer_settings(q, [](const Settings& s) { return *s.redundant_forward; })) return false;
   const auto shape = [](const Settings& s) { return std::tuple(*s.layout, *s.zero == 3, *s.sequence_parallel, *s.redundant_forward); };
   const bool off_device = any_home(q, [](State, const Home& home) { return home != Home{}; });
-  return !has_plain_stages(q) || off_device || differs_inside_stage(q, shape) || size_differs_in_pipeline(q, AxisKind::tensor) ||
+  return !has_plain_stages(q) || off_device || has_unequal_shares(q) || differs_inside_stage(q, shape) || size_differs_in_pipeline(q, AxisKind::tensor) ||
          size_differs_in_pipeline(q, AxisKind::data) || any_layer_settings(q, [](const Settings& s) { return *s.zero == 3; });
 }
 
@@ -352,8 +374,8 @@ constexpr Construct kNotSimulated[] = {
     {"a device in several stages but for schedule dualpipe",
      [](const Question& q) { return device_in_several_stages(q) && !uses_schedule(q, "dualpipe"); }},
     {"several `chunks` in a stage with schedule gpipe, 1f1b, zb_h1 or dualpipe", chunks_in_one_visit_schedule},
-    {"a stream other than compute in `order`", orders_other_streams},
-    {"O, R or @ in `order`", orders_offloads},
+    {"a stream other than compute, d2h and h2d in `order`", orders_other_streams},
+    {"@ of an operation other than R in `order`", delays_other_operations},
     {"schedule `asynchronous`", [](const Question& q) { return uses_schedule(q, "asynchronous"); }},
     {"a rule with `ops`",
      [](const Question& q) { return any_rule(q, [](const Rule& r) { return !r.operators.empty(); }); }},
@@ -369,7 +391,9 @@ constexpr Construct kNotSimulated[] = {
     {"`inner` axis", has_axis<AxisKind::inner>},
     {"`expert` or `table` axis", has_axis<AxisKind::items>},
     {"`variant` axis", has_axis<AxisKind::variant>},
-    {"unequal shares of an axis", has_unequal_shares},
+    {"unequal shares of an axis other than data and tensor", has_other_unequal_shares},
+    {"unequal shares of a data axis with `zero: 3` or a `shard` axis", shards_unequal_data},
+    {"unequal shares of a tensor axis with other axes, several pipelines, `zero: 3` or a `home`", shares_unequal_tensors},
     {"layouts or `zero` that differ inside a stage of several chunks or with schedule `dualpipe`", several_chunks_are_cut_differently},
     {"a table shared by layers of one stage that cut it differently", cuts_shared_table_differently},
     {"pipelines that cut a layer over tensor axes of different size with `zero: 3`",
@@ -382,7 +406,7 @@ constexpr Construct kNotSimulated[] = {
     {"`home` in storage or on other devices", lives_far_away},
     {"`home` of kv", caches_elsewhere},
     {"`home` with `sliced`", slices_home},
-    {"`home` on the host with a schedule other than gpipe, 1f1b and interleaved", offloads_with_other_schedule},
+    {"`home` on the host with a schedule other than gpipe, 1f1b and interleaved (of activations, with tables too)", offloads_with_other_schedule},
     {"`home` on the host where layouts or `zero` differ inside a stage, or tensor sizes between pipelines", offloads_where_cuts_differ},
     {"`home` of weights or gradients on the host with `zero` 1 or 2 (states exist once a host with `zero: 0`)", shards_host_copies},
     {"`home` of gradients on the host without the optimizer", sends_gradients_back},

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
+#include <utility>
 
+#include "sim/cost/collective_uneven.hpp"
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/memory.hpp"
 #include "sim/cost/resharding.hpp"
@@ -40,7 +43,7 @@ class Estimator {
       : cluster_(cluster), workload_(workload), router_(router), placement_(place(plan, workload)) {
     for (std::size_t i = 0; i < placement_.cells.size(); ++i) {
       for (const LayerId layer : placement_.role(int(i)).layers) holders_[layer].push_back(int(i));
-      for (const DeviceId member : placement_.cells[i].members) roles_on_[member].push_back(placement_.role_of[i]);
+      for (const DeviceId member : placement_.cells[i].members) cells_on_[member].push_back(int(i));
     }
   }
 
@@ -86,13 +89,13 @@ class Estimator {
     Seconds forward{}, backward{}, transfer{};
   };
 
-  /// The slowest data rank of a stage sets its pace; ranks of equal device types have equal times.
+  /// The slowest data rank of a stage sets its pace; ranks of equal device types and samples have equal times.
   StageTimes stage_times(int role) const {
     StageTimes slowest;
-    std::map<std::vector<DeviceTypeId>, bool> seen;
+    std::map<std::pair<std::vector<DeviceTypeId>, double>, bool> seen;
     for (int rank = 0; rank < placement_.data_size[role]; ++rank) {
       const int cell = placement_.first_cell[role] + rank;
-      if (!seen.emplace(types_of(cell), true).second) continue;
+      if (!seen.emplace(std::pair(types_of(cell), placement_.role(cell).cut.sequences), true).second) continue;
       const StageTimes times = cell_times(cell);
       if (times.forward + times.backward > slowest.forward + slowest.backward) slowest = times;
     }
@@ -146,10 +149,19 @@ class Estimator {
     for (const auto& [from, to] : {std::pair{role - 1, role}, {role, role - 1}}) {
       Seconds slowest{};
       for (const Resharding& change : resharding(placement_, from, to))
-        slowest = std::max(slowest, collective_time(ring_group(router_, cluster_, change.members), change.kind, activations * change.share));
+        slowest = std::max(slowest, change_time(change, activations, placement_.roles[from].wire.all_gather));
       both += slowest;
     }
     return both;
+  }
+
+  Seconds change_time(const Resharding& change, Bytes activations, Algorithm gather) const {
+    RingGroup ring = ring_group(router_, cluster_, change.members);
+    if (change.parts.empty()) return collective_time(ring, change.kind, activations * change.share);
+    std::vector<Bytes> parts;
+    for (const double part : change.parts) parts.push_back(activations * part);
+    ring.shape.kind = change.kind;
+    return uneven_cost(ring.shape, ring.transport, parts, gather).alone(ring.shape.ring_rate);
   }
 
   Seconds transfer_time(int cell) const {
@@ -225,12 +237,18 @@ class Estimator {
     return adam_time(cluster_.type_of(member), parameters, workload_.software.gradient_type);
   }
 
+  /// Devices of one type hold the same, except where shares are unequal.
   void keep_fullest(int role_id, MemoryReport& fullest) const {
-    std::map<DeviceTypeId, DeviceId> members;
-    for (int rank = 0; rank < placement_.data_size[role_id]; ++rank)
-      for (const DeviceId member : placement_.cells[placement_.first_cell[role_id] + rank].members)
-        members.emplace(cluster_.devices[index(member)].type, member);
-    for (const auto& [type, member] : members) {
+    std::map<std::tuple<DeviceTypeId, double, double>, DeviceId> members;
+    for (int rank = 0; rank < placement_.data_size[role_id]; ++rank) {
+      const int cell = placement_.first_cell[role_id] + rank;
+      for (std::size_t i = 0; i < placement_.cells[cell].members.size(); ++i) {
+        const DeviceId member = placement_.cells[cell].members[i];
+        const LayerCut cut = placement_.role(cell).cut_on(i);
+        members.emplace(std::tuple(cluster_.devices[index(member)].type, cut.sequences, cut.part), member);
+      }
+    }
+    for (const auto& [kind, member] : members) {
       const MemoryReport memory = memory_of(role_id, member);
       if (fullest.capacity.value == 0 || memory.peak / memory.capacity > fullest.peak / fullest.capacity)
         fullest = memory;
@@ -242,17 +260,20 @@ class Estimator {
     const DeviceType& type = cluster_.type_of(member);
     MemoryReport memory{
         cluster_.devices[index(member)].name, Bytes(0), cluster_.devices[index(member)].memory, {}, Seconds(0)};
-    for (const int other : roles_on_.at(member)) add_memory(placement_.roles[other], type, memory);
+    for (const int cell : cells_on_.at(member)) {
+      const auto& members = placement_.cells[cell].members;
+      add_memory(placement_.role(cell), placement_.role(cell).cut_on(std::size_t(std::ranges::find(members, member) - members.begin())), type, memory);
+    }
     for (const Bytes part : memory.at_peak) memory.peak += part;
     memory.at_peak[std::size_t(MemoryClass::reserved)] = reserved_memory(type, memory.peak, placement_.roles[role_id].cut.tensor);
     memory.peak += memory.at_peak[std::size_t(MemoryClass::reserved)];
     return memory;
   }
 
-  void add_memory(const StageRole& role, const DeviceType& type, MemoryReport& memory) const {
+  void add_memory(const StageRole& role, const LayerCut& cut, const DeviceType& type, MemoryReport& memory) const {
     const int holders = role.zero == 3 ? role.shards : holders_of(role.layers.front());
-    const StaticMemory held = static_memory(*placement_.module, role.layers, role.cut, workload_, holders, role.zero);
-    const ActivationMemory activations = activation_memory(*placement_.module, role.layers, role.cut, type, workload_, role.recompute);
+    const StaticMemory held = static_memory(*placement_.module, role.layers, cut, workload_, holders, role.zero);
+    const ActivationMemory activations = activation_memory(*placement_.module, role.layers, cut, type, workload_, role.recompute);
     const Bytes transient = std::max(activations.forward_peak - activations.kept, activations.backward_peak);
     const Bytes kept = activations.kept * (double(role.in_flight) / double(role.chunks.size())) + transient;
     for (const auto& [kind, bytes] : {std::pair{MemoryClass::weights, held.weights}, {MemoryClass::gradients, held.gradients},
@@ -265,7 +286,7 @@ class Estimator {
   const Router& router_;
   Placement placement_;
   std::map<LayerId, std::vector<int>> holders_;
-  std::map<DeviceId, std::vector<int>> roles_on_;
+  std::map<DeviceId, std::vector<int>> cells_on_;
 };
 
 }  // namespace

@@ -153,3 +153,68 @@ TEST_CASE("a copy's jitter is a factor on its time") {
   CHECK_FALSE(near(drawn, 15_ms));
   CHECK(std::abs(drawn / 15_ms - 1) < 0.03);
 }
+
+namespace {
+
+/// Two layers on one GPU; a pass takes 2 ms forward and 4 ms backward and keeps 20 MB, 2 ms over PCIe.
+struct TableCase {
+  Cluster cluster = make_cluster({.gpus = 1, .gpus_per_switch = 1});
+  Workload workload;
+  Plan plan;
+
+  TableCase(int micro_batches, std::vector<Entry> compute, std::vector<Entry> out, std::vector<Entry> back)
+      : workload(make_workload({.layers = 2, .batch = double(micro_batches), .saved = 10_MB})) {
+    plan = make_plan({.micro_batches = micro_batches, .schedule = "table"}, cluster, workload);
+    Stage& stage = plan.phases[0].parts[0].stages[0];
+    stage.rules[0].settings.home = {{State::activations, kHost}};
+    plan.phases[0].lanes = {{stage.devices, "compute", std::move(compute)}, {stage.devices, "d2h", std::move(out)}, {stage.devices, "h2d", std::move(back)}};
+  }
+
+  StepReport report() const {
+    REQUIRE(plan.check(cluster, workload).empty());
+    return run_plan(plan, workload, cluster, {}, 3).report;
+  }
+};
+
+Entry op(char kind, int micro_batch) { return {{kind, PassId{}, micro_batch, 0}, std::nullopt}; }
+Entry after(Entry entry, Entry before) {
+  entry.not_before = before.operation;
+  return entry;
+}
+
+}  // namespace
+
+TEST_CASE("tables say when a pass's activations leave and when they come back") {
+  // F0 0-2, F1 2-4, B0 4-8 beside O1 4-6; R1 after B0 8-10, B1 10-14.
+  const std::vector<Entry> order{op('F', 0), op('F', 1), op('B', 0), op('B', 1)};
+  CHECK(near(TableCase(2, order, {op('O', 1)}, {after(op('R', 1), op('B', 0))}).report().step_time, 14_ms));
+  // As early as may be, 6-8, it is there when B1 wants it.
+  CHECK(near(TableCase(2, order, {op('O', 1)}, {op('R', 1)}).report().step_time, 12_ms));
+}
+
+TEST_CASE("a pass that left makes room for the next, on the device and not on the host") {
+  // F0 0-2, F1 2-4 beside O0, F2 4-6, B2 6-10, R0 10-12 beside B1 10-14, B0 14-18: two passes at most.
+  const StepReport report =
+      TableCase(3, {op('F', 0), op('F', 1), op('F', 2), op('B', 2), op('B', 1), op('B', 0)}, {op('O', 0)}, {after(op('R', 0), op('B', 2))}).report();
+  CHECK(near(report.step_time, 18_ms));
+  CHECK(report.memory.at_peak[std::size_t(MemoryClass::activations)] == 40_MB);
+  CHECK(report.peak_host_memory == 20_MB);
+}
+
+TEST_CASE("offloads and reloads that cannot be run are refused") {
+  const auto problem = [](std::vector<Entry> out, std::vector<Entry> back) {
+    TableCase one(2, {op('F', 0), op('B', 0), op('F', 1), op('B', 1)}, std::move(out), std::move(back));
+    const auto problems = one.plan.check(one.cluster, one.workload);
+    return problems.empty() ? std::string() : problems.front();
+  };
+  CHECK(problem({op('O', 0)}, {}) == "stage 0: order: R0 is missing");
+  CHECK(problem({}, {op('R', 0)}) == "stage 0: order: R0: its activations are never offloaded");
+  CHECK(problem({op('O', 2)}, {op('R', 2)}) == "stage 0: order: O2: no such pass in the table of compute");
+  CHECK(problem({op('O', 0), op('O', 0)}, {op('R', 0)}) == "stage 0: order: O0 stands twice");
+  CHECK(problem({op('R', 0)}, {op('R', 0)}) == "stage 0: order: R0 stands on the stream d2h");
+  CHECK(problem({op('O', 0)}, {after(op('R', 0), op('W', 0))}) == "stage 0: order: R0@W0: the second is not in the table of compute");
+  CHECK(problem({op('O', 0)}, {after(op('R', 0), op('F', 1))}) == "stage 0: order: the tables wait for each other: B0 waits for R0 of stage 0");
+  TableCase at_home(2, {op('F', 0), op('B', 0), op('F', 1), op('B', 1)}, {op('O', 0)}, {op('R', 0)});
+  at_home.plan.phases[0].parts[0].stages[0].rules[0].settings.home.clear();
+  CHECK(at_home.plan.check(at_home.cluster, at_home.workload).front() == "stage 0: order: O and R need `home: {activations: host}`");
+}

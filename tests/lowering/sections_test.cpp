@@ -99,3 +99,52 @@ TEST_CASE("jitter reaches the exchanges between layouts, reduced or device by de
   CHECK(near(drawn.step_time, 9_ms + drawn.time.tensor));
   CHECK(near(full.step_time, drawn.step_time));
 }
+
+namespace {
+
+/// Two layers; the GPU of the last node is half as fast where there are two nodes.
+StepReport unequal(int nodes, int gpus, const WorkloadShape& shape, const Layout& first, const Layout& second, Algorithm gather = Algorithm::automatic) {
+  const Cluster cluster = make_cluster({.nodes = nodes, .gpus = gpus, .slow_nodes = nodes - 1});
+  const Workload workload = make_workload(shape);
+  Plan plan = make_plan({.data = nodes * gpus, .micro_batches = 1}, cluster, workload);
+  std::vector<Rule>& rules = plan.phases[0].parts[0].stages[0].rules;
+  rules[0].settings.layout = first;
+  Wire wire;
+  wire.all_gather = gather;
+  rules[0].settings.wire = wire;
+  rules.push_back({{LayerId(1)}, "", {}, {}});
+  rules[1].settings.layout = second;
+  REQUIRE(plan.check(cluster, workload).empty());
+  return run_plan(plan, workload, cluster).report;
+}
+
+Layout samples(std::vector<double> shares) { return {Axis{AxisKind::data, std::move(shares)}}; }
+Layout weights(std::vector<double> shares) { return {Axis{AxisKind::tensor, std::move(shares)}}; }
+
+}  // namespace
+
+TEST_CASE("unequal shares of the samples even out what unlike GPUs take") {
+  const WorkloadShape six{.layers = 2, .batch = 6, .parameters = 25e6};
+  // Two layers of 3 ms a sample; 3 samples on the slow one take 36 ms, 2 take 24 ms, as 4 on the fast one. Then 200 MB in a ring of two.
+  CHECK(near(unequal(2, 1, six, samples({1, 1}), samples({1, 1})).step_time, 36_ms + 20_ms));
+  CHECK(near(unequal(2, 1, six, samples({2, 1}), samples({2, 1})).step_time, 24_ms + 20_ms));
+  // 1.5 and 4.5 samples become 2 and 4 by largest remainder, ties to the earlier.
+  CHECK(near(unequal(2, 1, six, samples({1, 3}), samples({1, 3})).step_time, 48_ms + 20_ms));
+}
+
+TEST_CASE("unequal parts are gathered as all large as the largest, or by a broadcast each") {
+  // 3 + 4 ms forwards, 8 + 6 ms backwards. Parts of 30 and 10 MB: 30 MB pass a port when padded, 30 + 10 MB as broadcasts.
+  CHECK(near(unequal(1, 2, kActivations, samples({3, 1}), weights({1, 1}), Algorithm::padded).step_time, 21.3_ms));
+  CHECK(near(unequal(1, 2, kActivations, samples({3, 1}), weights({1, 1}), Algorithm::grouped).step_time, 21.4_ms));
+  CHECK(near(unequal(1, 2, kActivations, samples({3, 1}), weights({1, 1})).step_time, 21.3_ms));
+}
+
+TEST_CASE("unequal parts of the weights even out what unlike GPUs take and hold") {
+  const WorkloadShape shape{.layers = 2, .batch = 2, .parameters = 30e6, .tensor_cut = true};
+  const double equal = unequal(2, 1, shape, weights({1, 1}), weights({1, 1})).step_time.value;
+  // Half a layer on the slow GPU against two thirds on the fast one and a third on the slow one; products come in tiles.
+  const StepReport report = unequal(2, 1, shape, weights({2, 1}), weights({2, 1}));
+  CHECK(report.step_time.value == Approx(equal * 2 / 3).epsilon(1e-3));
+  // 2 x 60 M parameters of 2 bytes, two thirds of them on the fullest device.
+  CHECK(report.memory.at_peak[std::size_t(MemoryClass::weights)].value == Approx(160e6));
+}

@@ -26,7 +26,7 @@ TEST_CASE("constructs that are not simulated yet are named") {
   named("{" + one + "home: {kv: host}}", "`home` of kv");
   named("{" + one + "zero: 0, home: {weights: {at: host, sliced: true}}}", "`home` with `sliced`");
   named("{" + one + "order: zb_h1, home: {optimizer: host}}",
-        "`home` on the host with a schedule other than gpipe, 1f1b and interleaved");
+        "`home` on the host with a schedule other than gpipe, 1f1b and interleaved (of activations, with tables too)");
   named("{" + one + "zero: 1, home: {weights: host}}",
         "`home` of weights or gradients on the host with `zero` 1 or 2 (states exist once a host with `zero: 0`)");
   named("{" + one + "zero: 0, home: {gradients: host}}", "`home` of gradients on the host without the optimizer");
@@ -58,12 +58,15 @@ TEST_CASE("constructs that are not simulated yet are named") {
   named("{" + one + "switch: {delay: 1 s}}", "`switch`");
   named("{" + one + "iterations: 0-9}", "`iterations` of a phase");
   named("{" + one + "order: asynchronous}", "schedule `asynchronous`");
-  named("{" + one + "order: [{compute: F0 B0, d2h: F0}]}", "a stream other than compute in `order`");
+  named("{" + one + "order: [{compute: F0 B0, tensor: F0}]}", "a stream other than compute, d2h and h2d in `order`");
   named("{" + one + "dispatch: round_robin}", "`dispatch`");
   named("{" + one + "rules: [{ops: head, recompute: none}]}", "a rule with `ops`");
   named("{" + one + "rules: [{devices: a.0, recompute: none}]}", "a rule with `devices`");
   named("{devices: a.0, layout: [data: 4, variant: 2]}", "`variant` axis");
-  named("{devices: a.0, layout: [data: [2, 1, 1, 1, 1, 1, 1, 1]]}", "unequal shares of an axis");
+  named("{devices: a.0, layout: [context: [2, 1, 1, 1, 1, 1, 1, 1]]}", "unequal shares of an axis other than data and tensor");
+  named("{devices: a.0, zero: 3, layout: [data: [2, 1, 1, 1, 1, 1, 1, 1]]}", "unequal shares of a data axis with `zero: 3` or a `shard` axis");
+  named("{devices: a.0, batch: 64, layout: [data: 2, tensor: [2, 1, 1, 1]]}",
+        "unequal shares of a tensor axis with other axes, several pipelines, `zero: 3` or a `home`");
   named("{devices: a, pipeline: 2, data: 8, chunks: 2}", "several `chunks` in a stage with schedule gpipe, 1f1b, zb_h1 or dualpipe");
   named(
       "{pipelines: [{batch: 32, devices: a.0, layout: [data: 8], zero: 0}, {batch: 32, devices: a.1, layout: [data: 8], "

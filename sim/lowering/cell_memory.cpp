@@ -1,0 +1,64 @@
+#include "sim/lowering/cell_memory.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace trainyard {
+namespace {
+
+/// Layers with different holders have optimizer states of different shares.
+StaticMemory states_of(const Emission& emission, int cell, const LayerCut& cut, Bytes& buffers) {
+  const StageRole& role = emission.placement.role(cell);
+  StaticMemory held;
+  for (const LayerRun& run : emission.traffic.runs) {
+    if (!run.held_by(cell)) continue;
+    const int holders = role.zero == 3 ? role.shards : run.holders(emission.placement);
+    for (const LayerId& layer : run.layers) {
+      const StaticMemory part = static_memory(*emission.placement.module, std::span(&layer, 1), cut, emission.workload, holders, role.zero);
+      const LayerHome home = role.home(layer);
+      if (home.weights.place == Place::device) held.weights += part.weights;
+      if (home.gradients.place == Place::device) held.gradients += part.gradients;
+      if (home.optimizer.place == Place::device) held.optimizer += part.optimizer;
+      buffers = std::max(buffers, part.buffers);
+    }
+  }
+  return held;
+}
+
+void measure_chunks(const Emission& emission, const StageRole& role, const LayerCut& cut, const DeviceType& type, CellMemory& memory) {
+  const Module& module = *emission.placement.module;
+  memory.passes.emplace_back();
+  memory.layers.emplace_back();
+  for (std::size_t chunk = 0; chunk < role.chunks.size(); ++chunk) {
+    const std::vector<Recompute> recompute = role.recompute_of(int(chunk));
+    memory.passes.back().push_back(activation_memory(module, role.chunks[chunk], cut, type, emission.workload, recompute));
+    for (const LayerMemory& layer : layer_memory(module, role.chunks[chunk], recompute, cut, type, emission.workload))
+      memory.layers.back().push_back(layer);
+  }
+}
+
+std::size_t member_of_class(const Emission& emission, int cell, int device_class) {
+  const auto& members = emission.placement.cells[cell].members;
+  const auto found = std::ranges::find(members, device_class, [&](DeviceId id) { return emission.symmetry.devices.class_of[index(id)]; });
+  return found == members.end() ? 0 : std::size_t(found - members.begin());
+}
+
+}  // namespace
+
+LayerCut cut_on_class(const Emission& emission, int cell, int device_class) {
+  return emission.placement.role(cell).cut_on(member_of_class(emission, cell, device_class));
+}
+
+CellMemory cell_memory(const Emission& emission, int cell, const std::vector<int>& device_classes) {
+  const StageRole& role = emission.placement.role(cell);
+  CellMemory memory;
+  for (const int c : device_classes) {
+    const std::size_t member = member_of_class(emission, cell, c);
+    const LayerCut cut = role.cut_on(member);
+    measure_chunks(emission, role, cut, emission.cluster.type_of(emission.placement.cells[cell].members[member]), memory);
+    memory.states.push_back(states_of(emission, cell, cut, memory.buffers));
+  }
+  return memory;
+}
+
+}  // namespace trainyard
