@@ -28,8 +28,8 @@ namespace {
 
 constexpr int kMostGpus = 6, kMostLayers = 8;
 constexpr std::int64_t kBudget = 50'000'000;
-constexpr int kSimulate = 160;
-/// Of each micro-batch size and number of pipelines: ranked again with estimate_step, and then kept for the simulation.
+constexpr int kSimulate = 700;
+/// Of each micro-batch size, number of pipelines and number of stages: ranked again with estimate_step, and then kept for the simulation.
 constexpr std::size_t kSecondRound = 120, kThirdRound = 10;
 /// A way to be a pipeline is forgotten where another is faster by this factor both in sum and in its slowest stage.
 constexpr double kSlack = 1.03;
@@ -327,9 +327,11 @@ class ExhaustiveSearch {
 
   PlanOrInfeasible choose() {
     std::ranges::stable_sort(combinations_, {}, &Combination::estimate);
-    std::map<std::pair<int, std::size_t>, std::vector<std::pair<Seconds, Plan>>> groups;
+    std::map<std::tuple<int, std::size_t, std::size_t>, std::vector<std::pair<Seconds, Plan>>> groups;
     for (const Combination& combination : combinations_) {
-      auto& group = groups[{combination.micro_batch, combination.pipelines.size()}];
+      std::size_t stages = 0;
+      for (const PipelineWay* way : combination.pipelines) stages += way->stages.size();
+      auto& group = groups[{combination.micro_batch, combination.pipelines.size(), stages}];
       Plan plan = group.size() < kSecondRound ? plan_of_combination(combination) : Plan{};
       if (plan.phases.empty() || !plan.check(context_.cluster, context_.workload).empty()) continue;
       const Seconds estimate = estimate_step(plan, context_.cluster, context_.workload, router_).step_time;
@@ -384,7 +386,7 @@ const StrategyRegistrar registrar({
     .summary = "the best of all pipelines, stages, cuts, tensor sizes and recompute, for up to 6 GPUs and 8 layers",
     .paper = "none: the reference that planners are measured against",
     .options = schema::object({budget_option(kBudget), simulate_option(kSimulate)}, "options of exhaustive"),
-    .simplified = {"the 1F1B formula ranks the space; of each micro-batch size and number of pipelines the best 120 are ranked again with estimate_step, the best 10 of those may be simulated",
+    .simplified = {"the 1F1B formula ranks the space; of each micro-batch size, number of pipelines and number of stages the best 120 are ranked again with estimate_step, the best 10 of those may be simulated",
                    "ZeRO, offload, interleaved and split-backward schedules and layouts inside a stage are outside the space"},
     .reconstructed = {},
     .make = [](const StrategyOptions& options, Diagnostics&) { return std::make_unique<Exhaustive>(options); },

@@ -26,6 +26,7 @@ Schema claim_schema() {
   return object({required("system", text("name of the system")), required("claim", text("what the paper says, in one line")),
                  required("paper", text("citation")), required("trust", text("where the number was read")),
                  required("ratio", number(above(0, 1e6), "published rate of the faster over that of the slower")),
+                 optional("of", choice({"rate", "idle_time"}, "what is compared: samples a second, or the time that GPUs wait for each other, longer over shorter"), "rate"),
                  optional("up_to", boolean("the largest of several cases"), "false"),
                  required("setup", choice({"known", "stand_in"}, "whether the scenario is the paper's or only stands for it")),
                  required("scenario", text("FILE, from the folder of this one")),
@@ -40,14 +41,16 @@ struct Rate {
   std::string why_not;
 };
 
-Rate rate_of(const CaseResult& result) {
+Rate rate_of(const CaseResult& result, bool of_idle_time) {
   if (result.status != CaseStatus::ok) return {0, fmt::format("{}: {}", result.strategy, result.reason)};
+  if (of_idle_time && result.step.time.bubble <= Seconds(0)) return {0, result.strategy + ": no GPU waits for another"};
+  if (of_idle_time) return {1 / result.step.time.bubble.value, ""};
   return {result.step.samples / result.step.step_time.value, ""};
 }
 
 ClaimOutcome outcome_of(const Claim& claim, const CaseResult& faster, const CaseResult& slower) {
   ClaimOutcome outcome;
-  const Rate first = rate_of(faster), second = rate_of(slower);
+  const Rate first = rate_of(faster, claim.of_idle_time), second = rate_of(slower, claim.of_idle_time);
   outcome.why_not = first.why_not.empty() ? second.why_not : first.why_not;
   if (!outcome.why_not.empty()) return outcome;
   outcome.ratio = first.value / second.value;
@@ -84,7 +87,7 @@ Claim read_claim(const std::string& file) {
   diagnostics.throw_if_any();
   const View view(document);
   Claim claim{file, view["system"].text(), view["claim"].text(), view["paper"].text(), view["trust"].text(), view["ratio"].number(),
-              view["up_to"].boolean_or(false), view["setup"].text() == "known", "", view["faster"].text(), view["slower"].text(), {}};
+              view["up_to"].boolean_or(false), view["setup"].text() == "known", "", view["faster"].text(), view["slower"].text(), {}, view["of"] && view["of"].text() == "idle_time"};
   claim.scenario = (fs::path(file).parent_path() / view["scenario"].text()).lexically_normal().string();
   for (std::size_t i = 0; i < view["open"].size(); ++i) claim.open.push_back(view["open"].at(i).text());
   return claim;

@@ -9,7 +9,7 @@
 
 namespace trainyard {
 
-/// One system against another in one scenario, by tokens or samples a second.
+/// One system against another in one scenario, by samples a second or by the time that GPUs wait for each other.
 struct Claim {
   std::string file, system, claim, paper;
   std::string trust;                     ///< where the number was read: abstract, code, ..
@@ -19,6 +19,7 @@ struct Claim {
   std::string scenario;                  ///< file
   std::string faster, slower;            ///< entries of `strategies:`
   std::vector<std::string> open;         ///< what the paper's set-up leaves open, or is otherwise here
+  bool of_idle_time = false;             ///< the ratio is that of bubbles, the slower's over the faster's, not that of rates
 };
 
 /// A ratio holds within a factor of 1.25 of the published one, even one that was reached "up to"; the direction is the same where the first

@@ -13,7 +13,7 @@ namespace {
 /// Reasons kept for candidates that were not taken; more help nobody.
 constexpr std::size_t kRejectedKept = 50;
 /// Candidates that are looked at in search of those that fit.
-constexpr std::size_t kMostLookedAt = 400;
+constexpr std::size_t kMostLookedAt = 1000;
 /// Rounds of simulation: in each but the last, nothing fitted.
 constexpr int kMostRounds = 3;
 
@@ -94,6 +94,7 @@ PlanOrInfeasible Finalists::choose(const std::string& nothing, bool truncated) {
     planned->truncated = truncated;
     return std::move(*planned);
   }
+  if (truncated && candidates_.empty()) return Infeasible{"its budget ended before it had seen a Plan", std::nullopt, {}};
   if (nearest_miss_) return Infeasible{shortfall_text(*nearest_miss_), nearest_miss_, std::move(rejected_)};
   return Infeasible{rejected_.empty() ? nothing : rejected_.front().why, std::nullopt, std::move(rejected_)};
 }

@@ -24,7 +24,7 @@ class Finalists {
   [[nodiscard]] std::optional<Seconds> best_estimate() const;
 
   /// Every Plan that Plan::check refuses or that does not fit is put aside with its reason. `nothing`: the reason where no candidate
-  /// was added. `truncated` as in Planned.
+  /// was added by a search that was not `truncated` (as in Planned).
   [[nodiscard]] PlanOrInfeasible choose(const std::string& nothing, bool truncated = false);
 
  private:

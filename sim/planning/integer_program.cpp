@@ -48,6 +48,12 @@ std::optional<ProgramSolution> IntegerProgram::minimise(int nodes) const {
     }
     Cbc_addRow(model.get(), "", int(which.size()), which.data(), factors.data(), row.sense, row.right);
   }
+  if (!start_.empty()) {
+    std::vector<int> columns;
+    std::vector<double> values;
+    for (const auto& [column, value] : start_) columns.push_back(column), values.push_back(value);
+    Cbc_setMIPStartI(model.get(), int(columns.size()), columns.data(), values.data());
+  }
   Cbc_solve(model.get());
   if (Cbc_isProvenInfeasible(model.get())) return std::nullopt;
   const bool proven = Cbc_isProvenOptimal(model.get());

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -39,6 +40,8 @@ class IntegerProgram {
 
   /// The best point within `nodes` of the branch-and-bound tree; nothing where none was found (or none exists).
   [[nodiscard]] std::optional<ProgramSolution> minimise(int nodes) const;
+  /// An integer variable's value in a point that is known to meet the rows: where the search begins.
+  void start_at(VariableId variable, int value) { start_.emplace_back(int(variable), double(value)); }
 
  private:
   struct Column {
@@ -52,6 +55,7 @@ class IntegerProgram {
   };
   std::vector<Column> columns_;
   std::vector<Row> rows_;
+  std::vector<std::pair<int, double>> start_;
 };
 
 }  // namespace trainyard

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <random>
+#include <string_view>
 
 #include "sim/job/case.hpp"
 #include "sim/planning/registry.hpp"
@@ -14,6 +16,8 @@ using namespace trainyard;
 namespace {
 
 constexpr int kClusters = 30;
+/// What they can say, exhaustive cannot: layouts inside a stage, unequal shares, split backward passes and offloads, other depths.
+constexpr std::array<std::string_view, 8> kWider{"domino", "galvatron", "galvatron_bmw", "hap", "hapt", "optpipe", "rethinking", "tensor_3d"};
 
 /// Two to four nodes of one or two GPUs, six GPUs at most, of three types, over 10, 25, 100 or 200 Gbps; models of 0.1 to 1 B.
 std::string random_scenario(std::mt19937_64& random) {
@@ -39,6 +43,8 @@ struct Gaps {
   std::vector<double> gaps;              ///< step time over exhaustive's, minus 1
   int none = 0;                          ///< clusters without a Plan
 };
+
+bool is_wider(const std::string& name) { return std::ranges::find(kWider, name) != kWider.end(); }
 
 double middle(std::vector<double> values) {
   std::ranges::sort(values);
@@ -87,15 +93,17 @@ int main(int count, char** names) {
           fmt::print(stderr, "{}{} ({}) before {}\n", scenario, result.strategy, result.plan_line, best->plan_line);
       }
   }
-  fmt::print("| strategy | Plans on {} clusters | as good (within 1 %) | median gap | worst gap | faster than exhaustive by |\n|---|---|---|---|---|---|\n", compared);
+  fmt::print("| strategy | Plans on {} clusters | as good (within 1 %) | median gap | median gap, wider space | worst gap | faster than exhaustive by |\n|---|---|---|---|---|---|---|\n",
+             compared);
   for (const auto& [name, gaps] : table) {
     if (gaps.gaps.empty()) {
-      fmt::print("| `{}` | 0 | | | | |\n", name);
+      fmt::print("| `{}` | 0 | | | | | |\n", name);
       continue;
     }
     const auto as_good = std::ranges::count_if(gaps.gaps, [](double gap) { return gap < 0.01; });
     const double least = std::ranges::min(gaps.gaps);
-    fmt::print("| `{}` | {} | {} | {:.1f} % | {:.0f} % | {} |\n", name, gaps.gaps.size(), as_good, 100 * std::max(0.0, middle(gaps.gaps)),
+    const std::string median = fmt::format("{:.1f} %", 100 * (is_wider(name) ? middle(gaps.gaps) : std::max(0.0, middle(gaps.gaps))));
+    fmt::print("| `{}` | {} | {} | {} | {} | {:.0f} % | {} |\n", name, gaps.gaps.size(), as_good, is_wider(name) ? "" : median, is_wider(name) ? median : "",
                100 * std::max(0.0, std::ranges::max(gaps.gaps)), least < -0.001 ? fmt::format("{:.1f} %", -100 * least) : "");
   }
 }

@@ -2,6 +2,8 @@
 // there is none; and the same input gives the same Plan.
 #include <catch2/catch.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/planning/registry.hpp"
@@ -74,6 +76,25 @@ TEST_CASE("the same input gives the same Plan of every strategy") {
     INFO(first[i].strategy);
     CHECK(first[i].plan_json == second[i].plan_json);
     CHECK(first[i].planner_estimate == second[i].planner_estimate);
+  }
+}
+
+TEST_CASE("with next to no budget every planner answers with the best it saw or in one line, says so, and does so again") {
+  std::string list;
+  for (const std::string& name : StrategyRegistry::instance().names()) {
+    const auto& fields = StrategyRegistry::instance().find(name)->options.fields;
+    if (std::ranges::find(fields, "budget", &SchemaField::name) == fields.end()) continue;
+    for (const int budget : {1, 1, 40}) list += fmt::format("{}{{{}: {{budget: {}}}}}", list.empty() ? "" : ", ", name, budget);
+  }
+  const std::vector<CaseResult> results = run(on(kPair, list));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    INFO(results[i].strategy << ": " << results[i].plan_line << " " << results[i].reason);
+    CHECK(results[i].status != CaseStatus::error);
+    if (results[i].status == CaseStatus::ok)
+      CHECK((results[i].planner_truncated || i % 3 == 2));
+    else
+      CHECK((results[i].reason.find("budget") != std::string::npos && results[i].reason.find('\n') == std::string::npos));
+    if (i % 3 == 1) CHECK(results[i].plan_json == results[i - 1].plan_json);
   }
 }
 
