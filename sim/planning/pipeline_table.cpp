@@ -143,18 +143,19 @@ class Filler {
 
   int most_in_flight(std::size_t s) const { return std::min(count_, int(stages_.size() - s) + rule_.ahead); }
 
-  /// With passes on the host one place stays empty for the next to come back.
+  /// When all passes before the first on the host are done, one place stays empty for it to come back.
   Seconds forward_start(std::size_t s) const {
     const Filling& f = filling_[s];
     if (f.forward - f.backward >= most_in_flight(s) || f.arrived[std::size_t(f.forward)] == kNever) return kNever;
-    const int limit = stages_[s].passes - (is_away(f, f.forward) ? 1 : 0);
+    const int limit = stages_[s].passes - (first_away(f) == f.weight ? 1 : 0);
     return room_from(f, std::max(f.free, f.arrived[std::size_t(f.forward)]), limit);
   }
 
-  static bool is_away(const Filling& f, int before) {
-    for (int m = f.backward; m < before; ++m)
-      if (f.offloaded[std::size_t(m)] < kNever && f.reloaded[std::size_t(m)] == kNever) return true;
-    return false;
+  /// -1: none.
+  static int first_away(const Filling& f) {
+    for (int m = f.backward; m < f.forward; ++m)
+      if (f.offloaded[std::size_t(m)] < kNever && f.reloaded[std::size_t(m)] == kNever) return m;
+    return -1;
   }
 
   /// From when on one more pass stays within `limit`, as far as is known.
@@ -211,11 +212,11 @@ class Filler {
     f.lanes.offloads.push_back({'O', {}, m, 0});
   }
 
-  /// The next pass on the host is fetched when as much is left to run before it as the fetch takes.
+  /// A pass on the host is fetched when as many passes are left before it as run during the fetch.
   void bring_back(Filling& f, const TableStage& stage) const {
     for (int m = f.backward; m < f.forward; ++m) {
       if (f.offloaded[std::size_t(m)] == kNever || f.reloaded[std::size_t(m)] < kNever) continue;
-      if (stage.work() * double(std::max(0, m - f.backward - 1)) > stage.copy) return;
+      if (stage.work() * double(m - f.backward) > stage.copy) return;
       const Seconds start = room_from(f, std::max({f.up_free, f.free, f.offloaded[std::size_t(m)]}), stage.passes);
       if (start == kNever) return;
       f.up_free = start + stage.copy;
