@@ -193,23 +193,27 @@ function histogram(width, bins) {
   });
 }
 
-/// points: {name, what, tier, members, x}, lines: {from, to, rate, links}
+/// points: {name, what, tier, members, x}, lines: {from, to, rate, links}; lines in a tier are arcs over it.
 function topology(width, drawing) {
   const tiers = Math.max(0, ...drawing.points.map((p) => p.tier)) + 1;
   const at = (i) => drawing.points[i];
   const lines = drawing.lines.map((l) => ({...l, x: at(l.from).x, t: at(l.from).tier, x2: at(l.to).x, t2: at(l.to).tier, tooltip: {"": `${at(l.from).name} – ${at(l.to).name}`, "one way, each": l.rate, links: l.links}}));
   const widest = Math.max(1, ...[...Array(tiers).keys()].map((t) => drawing.points.filter((p) => p.tier === t).length));
-  const box = Math.max(54, Math.min(190, width / widest - 10));
-  return frame(width, 92 * tiers + 20, {
-    data: [named("points", drawing.points), named("lines", lines)],
-    scales: [{name: "x", type: "linear", domain: [0, 1], range: "width"}, {name: "y", type: "band", domain: [...Array(tiers).keys()].reverse(), range: "height"}],
+  const box = Math.max(30, Math.min(200, width / widest - 8));
+  const arcs = lines.some((l) => l.t === l.t2), labelled = lines.length <= 12 && !arcs;
+  const centre = {scale: "y", field: "tier", band: 0.5};
+  const text = (of, offset, size, more) => ({type: "text", interactive: false, from: {data: "points"}, encode: {update: {x: {scale: "x", field: "x"}, y: {...centre, offset}, align: {value: "center"}, baseline: {value: "middle"}, text: of, limit: {value: box - 6}, font: {value: font}, fontSize: {value: size}, ...more}}});
+  return frame(width, 92 * tiers + (arcs ? 80 : 10), {
+    data: [named("points", drawing.points), named("lines", lines, [
+      {type: "formula", as: "y", expr: "scale('y', datum.t) + bandwidth('y') / 2"}, {type: "formula", as: "y2", expr: "scale('y', datum.t2) + bandwidth('y') / 2"},
+      {type: "formula", as: "path", expr: "'M' + scale('x', datum.x) + ',' + datum.y + 'Q' + (scale('x', datum.x) + scale('x', datum.x2)) / 2 + ',' + (datum.t === datum.t2 ? datum.y - 50 - 110 * abs(datum.x2 - datum.x) : (datum.y + datum.y2) / 2) + ' ' + scale('x', datum.x2) + ',' + datum.y2"}])],
+    scales: [{name: "x", type: "linear", domain: [0, 1], range: "width"}, {name: "y", type: "band", domain: [...Array(tiers).keys()].reverse(), range: [{signal: arcs ? "70" : "0"}, {signal: "height"}]}],
     marks: [
-      {type: "rule", name: "ink", from: {data: "lines"}, encode: {update: {x: {scale: "x", field: "x"}, x2: {scale: "x", field: "x2"}, y: {scale: "y", field: "t", band: 0.5}, y2: {scale: "y", field: "t2", band: 0.5}, stroke: {value: "#888"}, strokeWidth: {signal: "1 + log(1 + datum.links) / 1.5"}, tooltip: {field: "tooltip"}}}},
-      ...(lines.length <= 12 ? [{type: "text", name: "rates", from: {data: "lines"}, encode: {update: {x: {signal: "(scale('x', datum.x) + scale('x', datum.x2)) / 2 + 5"}, y: {signal: "(scale('y', datum.t) + scale('y', datum.t2)) / 2 + bandwidth('y') / 2"}, text: {field: "rate"}, font: {value: font}, fontSize: {value: 11}, baseline: {value: "middle"}}}}] : []),
-      {type: "rect", name: "box", from: {data: "points"}, encode: {update: {xc: {scale: "x", field: "x"}, width: {value: box}, yc: {scale: "y", field: "tier", band: 0.5}, height: {value: 44}, cornerRadius: {value: 6}, strokeWidth: {value: 1.3},
-        tooltip: {signal: "{'': datum.name, what: datum.what, 'how many': datum.members}"}}}},
-      {type: "text", interactive: false, from: {data: "points"}, encode: {update: {x: {scale: "x", field: "x"}, y: {scale: "y", field: "tier", band: 0.5, offset: -8}, align: {value: "center"}, baseline: {value: "middle"}, text: {signal: "(datum.members > 1 ? datum.members + ' × ' : '') + datum.name"}, limit: {value: box - 8}, font: {value: font}, fontSize: {value: 12}, fontWeight: {value: "bold"}}}},
-      {type: "text", interactive: false, from: {data: "points"}, encode: {update: {x: {scale: "x", field: "x"}, y: {scale: "y", field: "tier", band: 0.5, offset: 9}, align: {value: "center"}, baseline: {value: "middle"}, text: {field: "what"}, limit: {value: box - 8}, font: {value: font}, fontSize: {value: 10.5}}}},
+      {type: "path", name: "ink", from: {data: "lines"}, encode: {update: {path: {field: "path"}, stroke: {value: "#888"}, strokeWidth: {signal: "1 + log(1 + datum.links) / 1.5"}, tooltip: {field: "tooltip"}}}},
+      ...(labelled ? [{type: "text", name: "rates", from: {data: "lines"}, encode: {update: {x: {signal: "(scale('x', datum.x) + scale('x', datum.x2)) / 2 + 6"}, y: {signal: "(datum.y + datum.y2) / 2"}, text: {field: "rate"}, font: {value: font}, fontSize: {value: 11}, baseline: {value: "middle"}}}}] : []),
+      {type: "rect", name: "box", from: {data: "points"}, encode: {update: {xc: {scale: "x", field: "x"}, width: {value: box}, yc: centre, height: {value: 44}, cornerRadius: {value: 6}, strokeWidth: {value: 1.3}, tooltip: {signal: "{'': datum.name, what: datum.what, 'how many': datum.members}"}}}},
+      text({signal: "(datum.members > 1 ? datum.members + ' × ' : '') + datum.name"}, -8, 12, {fontWeight: {value: "bold"}}),
+      text({field: "what"}, 9, 10.5, {}),
     ],
   });
 }

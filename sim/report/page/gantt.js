@@ -27,12 +27,15 @@ function visibleSpans(step, shownRows, from, to, pixels) {
 
 const rowLabel = (r) => `${r.stage >= 0 ? `stage ${r.stage} · ` : ""}${r.stream} · ${r.device}${r.devices > 1 ? ` (×${r.devices})` : ""}`;
 
-/// As long from the start as the fullest row has 60 spans, so that single passes can be told apart; all of a short step.
+/// As long from the start as the fullest row has 60 spans and every computing row eight, so that single passes can be told apart;
+/// all of a short step.
 function firstView(step) {
   const ends = step.rows.map(() => []);
   step.spans.row.forEach((row, i) => ends[row].push(step.spans.start[i] + step.spans.length[i]));
-  const fullest = ends.reduce((a, b) => (b.length > a.length ? b : a), []);
-  return fullest.length > 120 ? Math.min(step.length_us, fullest[60]) : step.length_us;
+  const most = Math.max(...ends.map((row) => row.length));
+  if (most <= 120) return step.length_us;
+  const until = ends.map((row, r) => (row.length === most ? row[60] : step.rows[r].stream === "compute" ? row[Math.min(7, row.length - 1)] : 0));
+  return Math.min(step.length_us, Math.max(...until));
 }
 
 /// Chart with buttons; drag over a stretch of time to see it closer.

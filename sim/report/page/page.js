@@ -115,7 +115,7 @@ const linkName = (link) => short(link.name.replace(">", " → "), 90);
 
 function linkCard(step) {
   const {shown, all} = step.links;
-  const inside = step.inside.map((i) => `${i.kind} collectives inside passes take ${percent(i.share)} of the step on ${short(i.device, 60)}`).join("; ");
+  const inside = step.inside.map((i) => `Inside passes ${i.kind} collectives take ${percent(i.share)} of the step on ${short(i.device, 60)}`).join(". ");
   if (shown.length === 0) return card("Links", "", element("p", {}, inside ? `No traffic meets on a link. ${inside}.` : "No traffic between devices."));
   const first = shown[0];
   const bars = shown.map((link, at) => ({at, name: linkName(link), load: link.load, busy: link.busy, rate: rate(link.capacity_bytes_per_s)}));
@@ -147,7 +147,7 @@ function caseDetails(row, label, open) {
 function topologyCard(block) {
   const drawing = block.topology;
   return card("Topology", "wide", element("p", {}, block.fabric ? `${short(block.fabric, 300)}.` : ""), chartOf("topology", (w) => topology(w, drawing)),
-    note(`Equal nodes on the same switches are one box, equal switches too${drawing.left_out > 0 ? `; ${count(drawing.left_out)} more are left out` : ""}. The rate is one way, of one box's member.`));
+    note(`Nodes and switches that are in the same place are one box${drawing.left_out > 0 ? `; ${count(drawing.left_out)} more are left out` : ""}. A line says what one of the lower box can send up.`));
 }
 
 function blockSection(block, index, blocks) {

@@ -39,8 +39,9 @@ function legend(colours) {
   }));
 }
 
-/// columns: {title, words?, of(row) -> text or node}; rows may carry `reason` in place of what follows the first two cells.
-function table(columns, rows, rowClass = () => "") {
+/// all: columns {title, words?, of(row) -> text or node}, shown where any row has something; rows may carry `reason` in place of what follows the first two cells.
+function table(all, rows, rowClass = () => "") {
+  const columns = all.filter((c, i) => i < 2 || rows.some((row) => !row.reason && c.of(row) !== ""));
   const head = element("tr", {}, columns.map((c) => element("th", {class: c.words ? "words" : ""}, c.title)));
   const cell = (column, row) => {
     const content = column.of(row);
@@ -48,7 +49,7 @@ function table(columns, rows, rowClass = () => "") {
     return element("td", {class: classes, "data-title": column.title}, element("span", {}, content));
   };
   const line = (row) => {
-    const cells = row.reason ? columns.slice(0, 2).map((c) => cell(c, row)).concat(element("td", {class: "reason", colspan: columns.length - 2}, element("span", {class: "clamp"}, row.reason))) : columns.map((c) => cell(c, row));
+    const cells = row.reason ? columns.slice(0, 2).map((c) => cell(c, row)).concat(element("td", {class: "reason", colspan: Math.max(columns.length - 2, 1)}, element("span", {class: "clamp"}, row.reason))) : columns.map((c) => cell(c, row));
     return element("tr", {class: rowClass(row)}, cells);
   };
   return element("table", {class: "cards"}, element("thead", {}, head), element("tbody", {}, rows.map(line)));

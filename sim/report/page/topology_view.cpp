@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
+#include <tuple>
 
 #include "sim/report/numbers.hpp"
 #include "sim/report/page/views.hpp"
@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostInTier = 12;
 constexpr int kUnknown = -1;
 
-/// What is drawn as one: a node, a switch between nodes, or several that are equal.
+/// A node or a switch between nodes, or all of a class of them.
 struct Point {
   std::string name, what;
   int tier = kUnknown;
@@ -79,21 +79,21 @@ std::string kind_of(const std::string& name) {
   return word.empty() ? "router" : word;
 }
 
+/// Points and wires, and which points are in the same place among them.
 class Drawing {
  public:
   explicit Drawing(const Cluster& cluster) {
     add_points(cluster);
     find_tiers();
-    unite([this](std::size_t point) { return points_[point].tier == 0; });
-    unite([this](std::size_t point) { return points_[point].tier != 0; });
+    refine();
+    unite();
     place();
   }
 
   [[nodiscard]] Json json() const {
     Json points = Json::array(), lines = Json::array();
     std::map<std::size_t, std::size_t> shown;
-    for (std::size_t p = 0; p < points_.size(); ++p) {
-      if (!drawn(p)) continue;
+    for (const std::size_t p : placed_) {
       shown[p] = points.size();
       const Point& point = points_[p];
       points.push_back({{"name", point.name},
@@ -103,7 +103,7 @@ class Drawing {
                         {"x", point.x}});
     }
     for (const auto& [ends, wire] : wires_)
-      if (shown.contains(ends.first) && shown.contains(ends.second) && ends.first < ends.second)
+      if (shown.contains(ends.first) && shown.contains(ends.second) && upwards(ends))
         lines.push_back({{"from", shown.at(ends.first)},
                          {"to", shown.at(ends.second)},
                          {"links", wire.links},
@@ -112,6 +112,8 @@ class Drawing {
   }
 
  private:
+  using Ends = std::pair<std::size_t, std::size_t>;
+
   void add_points(const Cluster& cluster) {
     const std::vector<std::size_t> place = places_of(cluster);
     points_.resize(place.empty() ? 0 : 1 + *std::ranges::max_element(place));
@@ -131,33 +133,54 @@ class Drawing {
 
   /// Switches by their distance from nodes.
   void find_tiers() {
-    for (int tier = 0; tier <= int(points_.size()); ++tier)
+    for (int tier = 0; tier <= int(points_.size()); ++tier) {
+      bool found = false;
       for (const auto& [ends, wire] : wires_)
-        if (points_[ends.first].tier == tier && points_[ends.second].tier == kUnknown)
+        if (points_[ends.first].tier == tier && points_[ends.second].tier == kUnknown) {
           points_[ends.second].tier = tier + 1;
+          found = true;
+        }
+      if (!found) break;
+    }
     for (Point& point : points_) point.tier = std::max(point.tier, 0);
   }
 
-  /// Equal points with equal wires to the same others become their first.
-  template <class Which>
-  void unite(Which which) {
-    std::vector<std::size_t> stands_for(points_.size());
-    std::iota(stands_for.begin(), stands_for.end(), std::size_t{0});
-    std::vector<std::vector<std::pair<std::size_t, double>>> wires(points_.size());
-    for (const auto& [ends, wire] : wires_) wires[ends.first].emplace_back(ends.second, wire.bytes_per_s);
-    std::map<std::pair<std::string, std::vector<std::pair<std::size_t, double>>>, std::size_t> first;
+  /// Classes: of equal points with equal wires to equal classes, until no more are told apart.
+  void refine() {
+    class_of_.assign(points_.size(), 0);
+    for (std::size_t before = 0, classes = 1; classes > before && !points_.empty();) {
+      std::vector<std::map<std::size_t, double>> rates(points_.size());
+      for (const auto& [ends, wire] : wires_) rates[ends.first][class_of_[ends.second]] += wire.bytes_per_s;
+      std::map<std::tuple<std::size_t, std::string, std::map<std::size_t, double>>, std::size_t> numbers;
+      std::vector<std::size_t> finer(points_.size());
+      for (std::size_t p = 0; p < points_.size(); ++p) {
+        const std::string name = points_[p].tier == 0 ? points_[p].name + "\n" : "";
+        finer[p] = numbers.try_emplace({class_of_[p], name + points_[p].what, rates[p]}, numbers.size()).first->second;
+      }
+      class_of_ = std::move(finer);
+      before = classes;
+      classes = numbers.size();
+    }
+  }
+
+  /// The first of each class stands for all, with what it sends to each other class.
+  void unite() {
+    std::map<std::size_t, std::size_t> first;
     for (std::size_t p = 0; p < points_.size(); ++p) {
-      if (!which(p) || points_[p].members == 0) continue;
-      const std::string name = points_[p].tier == 0 ? points_[p].name : "";
-      const auto [found, fresh] = first.try_emplace({name + "\n" + points_[p].what, wires[p]}, p);
+      const auto [found, fresh] = first.try_emplace(class_of_[p], p);
       if (fresh) continue;
-      stands_for[p] = found->second;
       ++points_[found->second].members;
       points_[p].members = 0;
     }
-    std::erase_if(wires_, [&](const auto& entry) {
-      return stands_for[entry.first.first] != entry.first.first || stands_for[entry.first.second] != entry.first.second;
-    });
+    Wires united;
+    for (const auto& [ends, wire] : wires_) {
+      const std::size_t to = first.at(class_of_[ends.second]);
+      if (points_[ends.first].members == 0 || to == ends.first) continue;
+      Wire& sum = united[{ends.first, to}];
+      sum.bytes_per_s += wire.bytes_per_s;
+      sum.links += wire.links;
+    }
+    wires_ = std::move(united);
   }
 
   /// Tier by tier from left to right, switches over the middle of what they join.
@@ -186,9 +209,14 @@ class Drawing {
     return count > 0 ? sum / count : 0;
   }
 
-  [[nodiscard]] bool drawn(std::size_t point) const { return std::ranges::find(placed_, point) != placed_.end(); }
+  /// Each pair once: as the lower tier sees it.
+  [[nodiscard]] bool upwards(const Ends& ends) const {
+    const int from = points_[ends.first].tier, to = points_[ends.second].tier;
+    return from < to || (from == to && ends.first < ends.second);
+  }
 
-  std::vector<Point> points_;  ///< nodes first; members 0: part of another
+  std::vector<Point> points_;  ///< nodes first; members 0: another of its class stands for it
+  std::vector<std::size_t> class_of_;
   Wires wires_;
   std::vector<std::size_t> placed_;
   std::size_t left_out_ = 0;

@@ -20,7 +20,9 @@ struct PageBudget {
 /// whole microseconds from the step's start.
 [[nodiscard]] nlohmann::ordered_json step_view(const StepTrace& trace, const PageBudget& budget);
 
-/// Nodes and the switches between them in tiers; equal ones with equal neighbours are one point with a count.
+/// Nodes and the switches between them in tiers. Those that are in the same place (the coarsest partition in which
+/// equal ones send as much to every class) are one point with a count; a line says what one of the lower point sends
+/// up.
 [[nodiscard]] nlohmann::ordered_json topology_view(const Cluster& cluster);
 
 /// Nodes, goodput and cost over the horizon in columns, as means over `points` equal parts where there are more
