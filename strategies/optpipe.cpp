@@ -207,7 +207,8 @@ struct Scheduled {
 
 class OptPipeSearch {
  public:
-  OptPipeSearch(const PlanningContext& context, Budget budget, int simulate) : context_(context), router_(context.cluster), budget_(budget), simulate_(simulate) {}
+  OptPipeSearch(const PlanningContext& context, Budget budget, int simulate, bool same_memory)
+      : context_(context), router_(context.cluster), budget_(budget), simulate_(simulate), same_memory_(same_memory) {}
 
   /// Of one Plan.
   PlanOrInfeasible modify(const Plan& plan) {
@@ -257,7 +258,7 @@ class OptPipeSearch {
 
   /// Why there are none, if it is the Plan's shape.
   std::optional<std::string> add_tables(const Plan& plan) {
-    const auto measured = table_stages(plan, context_, router_);
+    const auto measured = table_stages(plan, context_, router_, same_memory_);
     if (const auto* why = std::get_if<std::string>(&measured)) return *why;
     const auto& stages = std::get<std::vector<TableStage>>(measured);
     const int micro_batches = plan.phases[0].parts[0].pipelines[0].micro_batches;
@@ -298,11 +299,12 @@ class OptPipeSearch {
     std::vector<Plan> plans;
     for (const Scheduled& one : chosen) plans.push_back(one.plan);
     const std::vector<SimulationOutcome> outcomes = context_.simulator.simulate(plans);
+    const StepReport* before = own < outcomes.size() ? std::get_if<StepReport>(&outcomes[own]) : nullptr;
     std::optional<std::size_t> best;
     const StepReport* best_report = nullptr;
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       const auto* report = std::get_if<StepReport>(&outcomes[i]);
-      if (!report || !report->memory.fits() || (best_report && report->step_time >= best_report->step_time)) continue;
+      if (!report || !report->memory.fits() || (same_memory_ && before && report->memory.peak > before->memory.peak) || (best_report && report->step_time >= best_report->step_time)) continue;
       best = i;
       best_report = report;
     }
@@ -310,7 +312,7 @@ class OptPipeSearch {
     if (!best) return Infeasible{"no schedule of the pipelines fits the GPUs' memory", std::nullopt, std::move(rejected)};
     Planned planned{plans[*best], std::nullopt, std::move(rejected), budget_.ran_out()};
     if (chosen[*best].estimate > Seconds(0)) planned.estimated_step_time = chosen[*best].estimate;
-    planned.remarks.push_back(remark(*best < own, *best_report, own < outcomes.size() ? std::get_if<StepReport>(&outcomes[own]) : nullptr));
+    planned.remarks.push_back(remark(*best < own, *best_report, before));
     return planned;
   }
 
@@ -325,13 +327,15 @@ class OptPipeSearch {
   Router router_;
   Budget budget_;
   int simulate_;
+  bool same_memory_;
   std::vector<Scheduled> tables_;
 };
 
 class OptPipe final : public Strategy {
  public:
   OptPipe(const StrategyOptions& options, Diagnostics& diagnostics)
-      : budget_(budget_of(options.values, kBudget)), simulate_(simulate_of(options.values, kSimulate)) {
+      : budget_(budget_of(options.values, kBudget)), simulate_(simulate_of(options.values, kSimulate)),
+        same_memory_(options.values["same_memory"].boolean_or(false)) {
     if (const View plan = options.values["plan"]) plan_ = read_plan(plan.value(), diagnostics);
   }
 
@@ -340,7 +344,7 @@ class OptPipe final : public Strategy {
   }
 
   PlanOrInfeasible plan(const PlanningContext& context) override {
-    OptPipeSearch search(context, budget_, simulate_);
+    OptPipeSearch search(context, budget_, simulate_, same_memory_);
     if (!plan_) return search.search();
     Diagnostics diagnostics;
     const Plan plan = resolve(*plan_, context.cluster, context.workload, diagnostics);
@@ -352,6 +356,7 @@ class OptPipe final : public Strategy {
  private:
   Budget budget_;
   int simulate_;
+  bool same_memory_;
   std::optional<SymbolicPlan> plan_;
 };
 
@@ -360,7 +365,8 @@ const StrategyRegistrar registrar({
     .summary = "tables of split backward passes and offloads for a pipeline, by list scheduling and an integer program",
     .paper = "OptPipe: Memory- and Scheduling-Optimized Pipeline Parallelism for LLM Training, arXiv 2510.05186",
     .options = schema::object({budget_option(kBudget), simulate_option(kSimulate),
-                               schema::optional("plan", schema::any("a Plan, as for fixed: the pipeline whose schedule is replaced"), "searched")},
+                               schema::optional("plan", schema::any("a Plan, as for fixed: the pipeline whose schedule is replaced"), "searched"),
+                               schema::optional("same_memory", schema::boolean("no device may hold more than the fullest does with the Plan's own schedule"), "false")},
                               "options of optpipe"),
     .simplified = {"CBC with a limit on nodes instead of Gurobi with a limit on time; programs of more than 24 passes over all stages are not begun",
                    "the program keeps the order of forward and backward passes, moves weight gradients by two places at most and drops offloads",

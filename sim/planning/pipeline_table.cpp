@@ -25,9 +25,11 @@ DeviceId host_near(const Cluster& cluster, DeviceId device) {
 /// Times and room of one stage's first data rank.
 class StageMeter {
  public:
-  StageMeter(const Plan& plan, const PlanningContext& context, const Router& router)
+  StageMeter(const Plan& plan, const PlanningContext& context, const Router& router, bool same_memory)
       : context_(context), router_(router), placement_(place(plan, context.workload)), costs_(context.cluster, context.workload, router),
-        memory_(memory_by_stage(plan, context.cluster, context.workload, router)) {}
+        memory_(memory_by_stage(plan, context.cluster, context.workload, router)) {
+    if (same_memory) limit_ = std::ranges::max(memory_, {}, [](const StageMemory& stage) { return stage.memory.peak; }).memory.peak;
+  }
 
   [[nodiscard]] TableStage measure(int position) const {
     const int role_id = placement_.role_at(0, position), cell_id = placement_.first_cell[role_id];
@@ -66,6 +68,7 @@ class StageMeter {
     const auto own = std::ranges::find(memory_, position, &StageMemory::stage);
     for (const MemoryClass kind : {MemoryClass::weights, MemoryClass::gradients, MemoryClass::optimizer, MemoryClass::buffers})
       room = room - own->memory.at_peak[std::size_t(kind)];
+    if (limit_) room = room - std::max(Bytes(0), context_.cluster.devices[index(device)].memory - *limit_);
     stage.passes = pass.kept > Bytes(0) ? int(std::clamp(std::floor(room / pass.kept), 0.0, 1e6)) : 1'000'000;
     stage.copy = transfer_time(router_, context_.cluster, device, host_near(context_.cluster, device), pass.kept);
   }
@@ -75,6 +78,7 @@ class StageMeter {
   Placement placement_;
   LayerCosts costs_;
   std::vector<StageMemory> memory_;
+  std::optional<Bytes> limit_;           ///< of what a device holds, with its reserve
 };
 
 /// One stage while tables are filled.
@@ -234,7 +238,8 @@ class Filler {
 
 }  // namespace
 
-std::variant<std::vector<TableStage>, std::string> table_stages(const Plan& plan, const PlanningContext& context, const Router& router) {
+std::variant<std::vector<TableStage>, std::string> table_stages(const Plan& plan, const PlanningContext& context, const Router& router,
+                                                                bool same_memory) {
   if (plan.phases.size() != 1 || plan.phases[0].parts.size() != 1 || plan.phases[0].parts[0].pipelines.size() != 1)
     return std::string("tables are made for one pipeline (equal pipelines are one with a data axis)");
   const Part& part = plan.phases[0].parts[0];
@@ -243,7 +248,7 @@ std::variant<std::vector<TableStage>, std::string> table_stages(const Plan& plan
     if (stage.chunks.size() != 1) return std::string("tables are made for stages of one chunk");
   const Placement placement = place(plan, context.workload);
   if (placement.roles.size() != part.stages.size()) return std::string("tables are made for stages of one layout");
-  const StageMeter meter(plan, context, router);
+  const StageMeter meter(plan, context, router, same_memory);
   std::vector<TableStage> stages;
   for (std::size_t s = 0; s < part.stages.size(); ++s) stages.push_back(meter.measure(int(s)));
   return stages;

@@ -21,8 +21,10 @@ struct TableStage {
   [[nodiscard]] Seconds work() const { return forward + input + weight; }
 };
 
-/// The stages of the only pipeline of a Plan of one chunk a stage, or why it is not such a Plan.
-[[nodiscard]] std::variant<std::vector<TableStage>, std::string> table_stages(const Plan& plan, const PlanningContext& context, const Router& router);
+/// The stages of the only pipeline of a Plan of one chunk a stage, or why it is not such a Plan. `same_memory`: no device holds more than
+/// the fullest does under the Plan's own schedule, by the closed form.
+[[nodiscard]] std::variant<std::vector<TableStage>, std::string> table_stages(const Plan& plan, const PlanningContext& context, const Router& router,
+                                                                              bool same_memory = false);
 
 /// One stage's operations in order, and which passes leave the device between their forward and backward pass.
 struct StageLanes {
