@@ -75,6 +75,15 @@ TEST_CASE("optpipe waits less than 1f1b on the same pipeline, as its tables say"
   CHECK(results[1].remarks[0].find("idle ") == 0);
 }
 
+TEST_CASE("optpipe holds no more than the Plan's own schedule where it is told so") {
+  const auto results = run(kFour, kSmall, "{fixed: {pipeline: 4}}, {optpipe: {plan: {pipeline: 4}}}, {optpipe: {plan: {pipeline: 4}, same_memory: true}}", "global_batch: 12, ");
+  for (const CaseResult& result : results) REQUIRE(result.status == CaseStatus::ok);
+  CHECK(results[2].step.memory.peak <= results[0].step.memory.peak);
+  CHECK(results[1].step.memory.peak > results[0].step.memory.peak);
+  CHECK(results[1].step.step_time <= results[2].step.step_time);
+  CHECK(results[2].step.step_time < results[0].step.step_time);
+}
+
 TEST_CASE("optpipe says what it cannot modify") {
   const auto results = run(kFour, kSmall, "{optpipe: {plan: {tensor: 4}}}, {optpipe: {plan: {pipeline: 2, data: 2, chunks: 2, schedule: interleaved}}}", "global_batch: 8, ");
   CHECK(results[0].reason == "optpipe: tables are made for pipelines of at least 2 stages");
