@@ -124,7 +124,7 @@ function shareBars(width, bars) {
 function linkBars(width, links) {
   return frame(width, 22 * links.length + 46, {
     data: [named("links", links)],
-    scales: [{name: "x", type: "linear", domain: [0, 1], range: "width"}, {name: "y", type: "band", domain: links.map((l, i) => i), range: "height", padding: 0.25}, {name: "label", type: "ordinal", domain: links.map((l, i) => i), range: links.map((l) => l.name)}],
+    scales: [linear("x", "width", [0, Math.max(0.1, ...links.map((l) => Math.max(l.load, l.busy)))]), {name: "y", type: "band", domain: links.map((l, i) => i), range: "height", padding: 0.25}, {name: "label", type: "ordinal", domain: links.map((l, i) => i), range: links.map((l) => l.name)}],
     axes: [bottom("share of the step (pale: carries something) and of the capacity (full)", {format: "%"}), bands(width, {encode: {labels: {update: {text: {signal: "scale('label', datum.value)"}}}}})],
     marks: [["busy", "#e69138", 0.3], ["load", "#e69138", 1]].map(([field, colour, opacity]) => ({type: "rect", from: {data: "links"}, encode: {update: {
       x: {value: 0}, x2: {scale: "x", field}, y: {scale: "y", field: "at"}, height: {scale: "y", band: 1}, fill: {value: colour}, fillOpacity: {value: opacity},

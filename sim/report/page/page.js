@@ -115,18 +115,21 @@ const linkName = (link) => short(link.name.replace(">", " → "), 90);
 
 function linkCard(step) {
   const {shown, all} = step.links;
-  const inside = step.inside.map((i) => `Inside passes ${i.kind} collectives take ${percent(i.share)} of the step on ${short(i.device, 60)}`).join(". ");
-  if (shown.length === 0) return card("Links", "", element("p", {}, inside ? `No traffic meets on a link. ${inside}.` : "No traffic between devices."));
+  const [most] = [...step.inside].sort((a, b) => b.share - a.share);
+  const inside = most ? `${most.kind[0].toUpperCase()}${most.kind.slice(1)} collectives inside passes take ${percent(most.share)} of the step on ${short(most.device, 60)}, on links that nothing else uses then.` : "";
+  if (shown.length === 0) return card("Links", "", element("p", {}, inside || "No traffic between devices."));
   const first = shown[0];
+  const busiest = [element("b", {}, linkName(first)), ` is the busiest: ${percent(first.load)} of its ${rate(first.capacity_bytes_per_s)} over the step, with something on it for ${percent(first.busy)} of the time.`];
+  const verdict = most && most.share > first.busy ? [element("b", {}, inside), " Of the links where traffic meets, ", ...busiest] : busiest;
   const bars = shown.map((link, at) => ({at, name: linkName(link), load: link.load, busy: link.busy, rate: rate(link.capacity_bytes_per_s)}));
   const unit = step.length_us >= 1e6 ? {by: 1e6, name: "s"} : {by: 1e3, name: "ms"};
   const part = step.length_us / unit.by / first.loads.length;
-  const most = shown.slice(0, 6);
-  const rows = most.map((link, i) => `${i + 1}. ${linkName(link)}`);
-  const cells = most.flatMap((link, r) => link.loads.map((load, i) => ({y: rows[r], x: i * part, x2: (i + 1) * part, value: Math.min(load / 1000, 1), tooltip: {"": linkName(link), from: `${digits(i * part, 4)} ${unit.name}`, load: percent(load / 1000)}})));
-  return card("Links: which is the bottleneck", "", element("p", {}, element("b", {}, linkName(first)), ` is the busiest: ${percent(first.load)} of its ${rate(first.capacity_bytes_per_s)} over the step, with something on it for ${percent(first.busy)} of the time.`),
-    chartOf("links", (w) => linkBars(w, bars)), chartOf("loads", (w) => heat(w, rows, [], cells, {end: part * first.loads.length, xTitle: `time of the step, ${unit.name}`, yTitle: null, domain: [0, 1], range: ["#e69138", "#d9534f"], opacity: true})),
-    note(`${all > shown.length ? `The ${shown.length} busiest of ${count(all)} links that carry something. ` : ""}A transfer's bytes are spread evenly over its time.${inside ? ` ${inside}.` : ""}`));
+  const traced = shown.slice(0, 6);
+  const rows = traced.map((link, i) => `${i + 1}. ${linkName(link)}`);
+  const cells = traced.flatMap((link, r) => link.loads.map((load, i) => ({y: rows[r], x: i * part, x2: (i + 1) * part, value: Math.min(load / 1000, 1), tooltip: {"": linkName(link), from: `${digits(i * part, 4)} ${unit.name}`, load: percent(load / 1000)}})));
+  return card("Links: which is the bottleneck", "", element("p", {}, verdict),
+    chartOf("links", (w) => linkBars(w, bars)), first.load < 0.005 ? null : chartOf("loads", (w) => heat(w, rows, [], cells, {end: part * first.loads.length, xTitle: `time of the step, ${unit.name}`, yTitle: null, domain: [0, 1], range: ["#e69138", "#d9534f"], opacity: true})),
+    note(`${all > shown.length ? `The ${shown.length} busiest of ${count(all)} links that carry something. ` : ""}A transfer's bytes are spread evenly over its time.${verdict === busiest ? ` ${inside}` : ""}`));
 }
 
 function caseDetails(row, label, open) {
