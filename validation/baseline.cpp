@@ -131,7 +131,7 @@ std::string name_of(const BaselineCase& which) {
   return which.variant.empty() ? which.strategy : which.variant + " · " + which.strategy;
 }
 
-void compare_figures(const BaselineCase& was, const BaselineCase& is, double tolerance,
+void compare_figures(const BaselineCase& was, const BaselineCase& is, const Tolerance& tolerance,
                      std::vector<std::string>& drift) {
   for (const auto& [key, before] : was.figures) {
     const auto found = is.figures.find(key);
@@ -139,10 +139,10 @@ void compare_figures(const BaselineCase& was, const BaselineCase& is, double tol
       drift.push_back(fmt::format("{}: {} is gone, was {:.6g}", name_of(was), key, before));
       continue;
     }
-    const double change = found->second - before;
-    if (std::abs(change) > tolerance * std::abs(before))
-      drift.push_back(fmt::format("{}: {} {:.6g} -> {:.6g}{}", name_of(was), key, before, found->second,
-                                  before == 0 ? "" : fmt::format(" ({:+.2f} %)", 100 * change / std::abs(before))));
+    const double change = found->second - before, allowed = tolerance.for_figure(key);
+    if (std::abs(change) > allowed * std::abs(before))
+      drift.push_back(fmt::format("{}: {} {:.6g} -> {:.6g}{}; tolerance {:.4g} %", name_of(was), key, before, found->second,
+                                  before == 0 ? "" : fmt::format(" ({:+.2f} %)", 100 * change / std::abs(before)), 100 * allowed));
   }
   for (const auto& [key, value] : is.figures)
     if (!was.figures.contains(key)) drift.push_back(fmt::format("{}: {} is new: {:.6g}", name_of(was), key, value));
@@ -151,7 +151,7 @@ void compare_figures(const BaselineCase& was, const BaselineCase& is, double tol
 }  // namespace
 
 std::vector<std::string> drift_between(const std::vector<BaselineCase>& stored, const std::vector<BaselineCase>& now,
-                                       double tolerance) {
+                                       const Tolerance& tolerance) {
   std::vector<std::string> drift;
   if (stored.size() != now.size()) drift.push_back(fmt::format("{} cases, were {}", now.size(), stored.size()));
   for (std::size_t i = 0; i < std::min(stored.size(), now.size()); ++i) {
@@ -164,22 +164,34 @@ std::vector<std::string> drift_between(const std::vector<BaselineCase>& stored, 
   return drift;
 }
 
-Baseline make_baseline(const std::string& scenario_file, const std::string& version, int jobs,
+std::string other_maker(const Maker& kept, const Maker& now) {
+  if (kept == now) return "";
+  if (kept.version != now.version) return fmt::format("kept by version {}, this is {}", kept.version, now.version);
+  if (kept.catalogue_hash.empty()) return "kept without a hash of its catalogues";
+  return fmt::format("kept with other catalogues ({}, now {})", kept.catalogue_hash, now.catalogue_hash);
+}
+
+std::vector<std::string> baseline_figures() { return {std::begin(kFigures), std::end(kFigures)}; }
+
+Baseline make_baseline(const std::string& scenario_file, const Maker& maker, int jobs,
                        const WorkerNursery& nursery) {
   const Scenario scenario = load_scenario(scenario_file);
-  Baseline baseline{scenario.name, version, read_text(scenario_file), {}, {}};
+  Baseline baseline{scenario.name, maker, read_text(scenario_file), {}, {}};
   baseline.files = files_beside(scenario_file, baseline.scenario);
   baseline.cases = simulate(scenario, jobs, nursery);
   return baseline;
 }
 
-BaselineOutcome check_baseline(const std::string& file, double tolerance, int jobs, const WorkerNursery& nursery) {
+BaselineOutcome check_baseline(const std::string& file, const CheckOptions& options, const WorkerNursery& nursery) {
   const Baseline baseline = from_baseline_json(read_text(file), file);
   const Unpacked folder(baseline);
   const Scenario scenario = load_scenario_text(baseline.scenario, baseline.name + ".yaml", folder.path());
   BaselineOutcome outcome{baseline.name, baseline.cases.size(), 0, {}};
   for (const BaselineCase& one : baseline.cases) outcome.figures += one.figures.size();
-  outcome.drift = drift_between(baseline.cases, simulate(scenario, jobs, nursery), tolerance);
+  if (const std::string other = other_maker(baseline.maker, options.now); !other.empty() && !options.figures_only)
+    outcome.drift.push_back(other + ": figures may differ for that reason (--figures-only compares them alone, --update keeps new ones)");
+  for (std::string& line : drift_between(baseline.cases, simulate(scenario, options.jobs, nursery), options.tolerance))
+    outcome.drift.push_back(std::move(line));
   return outcome;
 }
 
@@ -189,8 +201,8 @@ std::string to_baseline_json(const Baseline& baseline) {
     cases.push_back(
         {{"variant", one.variant}, {"strategy", one.strategy}, {"status", one.status}, {"figures", one.figures}});
   const Json document{{"schema", kSchema},           {"name", baseline.name},
-                      {"version", baseline.version}, {"scenario", baseline.scenario},
-                      {"files", baseline.files},     {"cases", cases}};
+                      {"version", baseline.maker.version}, {"catalogue_hash", baseline.maker.catalogue_hash},
+                      {"scenario", baseline.scenario}, {"files", baseline.files},     {"cases", cases}};
   return document.dump(1) + "\n";
 }
 
@@ -198,7 +210,8 @@ Baseline from_baseline_json(const std::string& text, const std::string& file) {
   try {
     const Json document = Json::parse(text);
     if (document.at("schema") != kSchema) throw UserError(fmt::format("{}: schema is not {}", file, kSchema));
-    Baseline baseline{document.at("name"), document.at("version"), document.at("scenario"), document.at("files"), {}};
+    Baseline baseline{document.at("name"), {document.at("version"), document.value("catalogue_hash", "")}, document.at("scenario"),
+                      document.at("files"), {}};
     for (const Json& one : document.at("cases"))
       baseline.cases.push_back({one.at("variant"), one.at("strategy"), one.at("status"), one.at("figures")});
     return baseline;

@@ -51,7 +51,7 @@ std::vector<std::string> write_data_set(const DataSet& data, const std::string& 
   std::map<std::string, std::vector<Measurement>> by_source;
   for (const Measurement& measurement : data.measurements)
     if (measurement.unmapped.empty()) by_source[measurement.source].push_back(measurement);
-  fs::create_directories(folder);
+  make_folders(folder);
   std::vector<std::string> files;
   for (const auto& [source, measurements] : by_source) {
     files.push_back((fs::path(folder) / (source + ".yaml")).string());

@@ -10,6 +10,8 @@
 #include <optional>
 #include <thread>
 
+#include "sim/cli/commands.hpp"
+#include "sim/cli/completion.hpp"
 #include "sim/cli/import_verb.hpp"
 #include "sim/config/schema.hpp"
 
@@ -33,6 +35,7 @@ constexpr std::array kVerbs{
     VerbInfo{Verb::compare, "compare", "the same, ranked by the objective",
              "  trainyard compare mixed.yaml --report mixed.html   a page to open in a browser\n  trainyard compare mixed.yaml --objective cost --strategies "
              "megatron,autohet\n"
+             "  trainyard compare mixed.yaml --why --sensitivity   why not another plan; which resource limits\n"
              "  trainyard compare mixed.yaml --format json | jq '.results[0].tokens_per_s'"},
     VerbInfo{Verb::explain, "explain", "what scenarios resolve to: devices, links, prices, layers, FLOPs, switches",
              "  trainyard explain mixed.yaml\n  trainyard explain mixed.yaml --topology --dot mixed.dot"},
@@ -41,7 +44,12 @@ constexpr std::array kVerbs{
     VerbInfo{Verb::schema, "schema", "the JSON Schema of scenario files, for editors",
              "  trainyard schema --out scenario.schema.json"},
     VerbInfo{Verb::init, "init", "print a commented scenario to start from",
-             "  trainyard init > first.yaml && trainyard compare first.yaml"},
+             "  trainyard init > first.yaml && trainyard compare first.yaml\n"
+             "  trainyard init --nodes 2xaws.p4d.24xlarge --nodes 4xV100-SXM2-16GB --model llama-2-13b --global-batch 480\n"
+             "  trainyard init --nodes 16xH100-SXM5-80GB --nic '400 Gbps' --model llama-3-70b --strategies megatron,galvatron"},
+    VerbInfo{Verb::completion, "completion", "a script by which a shell completes verbs, options and names",
+             "  source <(trainyard completion bash)\n  trainyard completion fish | source\n"
+             "  trainyard completion zsh > ~/.zfunc/_trainyard   with ~/.zfunc in $fpath"},
     VerbInfo{Verb::validate, "validate", "predictions beside published measurements",
              "  trainyard validate --worst 20\n  trainyard validate --data tables/ --source vtrain_multi --format csv"},
     VerbInfo{Verb::check, "check", "simulate baselines again; status 1 if a figure has drifted",
@@ -171,9 +179,12 @@ void add_check_options(CLI::App& verb, Arguments& arguments) {
   verb.add_option("BASELINE", arguments.baselines, "baseline files; with --update scenario files")
       ->required()
       ->type_name("");
-  verb.add_option("--tolerance", arguments.tolerance, "allowed drift of a figure, a share of it (default: 0.005)")
-      ->check(CLI::Range(0.0, 1.0))
-      ->type_name("SHARE");
+  verb.add_option("--tolerance", arguments.tolerances,
+                  "allowed drift of figures, a share of what is kept (default: 0.005); FIGURE=SHARE: of this one; several times")
+      ->type_name("SHARE")
+      ->expected(1)
+      ->take_all();
+  verb.add_flag("--figures-only", arguments.figures_only, "compare figures even if another version or other catalogues made them");
   CLI::Option* update = verb.add_flag("--update", arguments.update, "write baselines of scenarios instead");
   CLI::Option* into = verb.add_option("--into", arguments.into, "where --update writes")->type_name("DIR");
   update->needs(into);
@@ -285,12 +296,44 @@ void add_export_options(CLI::App& verb, Arguments& arguments) {
   add_output_options(verb, arguments);
 }
 
+void add_starter_options(CLI::App& verb, Arguments& arguments) {
+  StarterOptions& options = arguments.starter;
+  verb.add_option("--nodes", options.nodes, "COUNTxNAME: so many nodes of an instance, or with 8 of a GPU; several times")
+      ->type_name("COUNTxNAME")
+      ->expected(1)
+      ->take_all();
+  verb.add_option("--nic", options.nic, "bandwidth of the NIC of each GPU, for nodes of a GPU (default: 100 Gbps)")->type_name("RATE");
+  verb.add_option("--price", options.price, "of a node, for nodes of a GPU, such as '24 USD/h'")->type_name("PRICE");
+  verb.add_option("--market", options.market, "on_demand or spot: which price instances have (default: on_demand)")
+      ->check(CLI::IsMember({"on_demand", "spot"}))
+      ->type_name("MARKET");
+  verb.add_option("--model", options.model, "a model of the catalogue (default: llama-2-13b)")->type_name("MODEL");
+  verb.add_option("--sequence-length", options.sequence_length, "tokens of a sequence (default: 4096)")
+      ->check(CLI::Range(1, 100'000'000))
+      ->type_name("N");
+  verb.add_option("--global-batch", options.global_batch, "sequences a step (default: 128)")
+      ->check(CLI::Range(1, 100'000'000))
+      ->type_name("N");
+  verb.add_option("--precision", options.precision, "fp16, bf16, .. (default: bf16 where all GPUs have it, else fp16)")->type_name("TYPE");
+  verb.add_option("--objective", options.objective, "throughput or cost (default: throughput)")
+      ->check(CLI::IsMember({"throughput", "cost"}))
+      ->type_name("OBJECTIVE");
+  verb.add_option("--strategies", options.strategies, "separated by commas (default: megatron)")
+      ->delimiter(',')
+      ->type_name("NAMES")
+      ->expected(1)
+      ->take_all();
+}
+
 void add_options(CLI::App& verb, const VerbInfo& info, Arguments& arguments, RawOptions& raw) {
   switch (info.verb) {
     case Verb::compare:
       verb.add_option("--objective", arguments.objective, "throughput, cost or goodput, instead of the scenario's")
           ->check(CLI::IsMember({"throughput", "cost", "goodput"}))
           ->type_name("OBJECTIVE");
+      verb.add_flag("--why", arguments.why, "also list the candidates that planners rejected, each with its reason");
+      verb.add_flag("--sensitivity", arguments.sensitivity,
+                    "also what 10 % more of each resource would buy: FLOP/s, memory, links, price");
       [[fallthrough]];
     case Verb::run:
       return add_simulation_options(verb, arguments, raw);
@@ -328,8 +371,13 @@ void add_options(CLI::App& verb, const VerbInfo& info, Arguments& arguments, Raw
       return add_sweep_options(verb, arguments, raw);
     case Verb::merge:
       return add_merge_options(verb, arguments, raw);
-    case Verb::schema:
     case Verb::init:
+      add_starter_options(verb, arguments);
+      return add_output_options(verb, arguments);
+    case Verb::completion:
+      verb.add_option("SHELL", arguments.shell, "whose script")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}))->type_name("");
+      return add_output_options(verb, arguments);
+    case Verb::schema:
       return add_output_options(verb, arguments);
   }
 }
@@ -418,7 +466,7 @@ std::string overview() {
       "trainyard: which way of training a model is fastest, and which is cheapest, on given GPUs, networks and "
       "prices\n\n"
       "Usage: trainyard VERB ...\n\n";
-  for (const VerbInfo& info : kVerbs) text += fmt::format("  {:<9} {}\n", info.name, info.summary);
+  for (const VerbInfo& info : kVerbs) text += fmt::format("  {:<10} {}\n", info.name, info.summary);
   return text +
          "\n  --help, after a verb too; --version\n\nA start:\n  trainyard init > first.yaml\n  trainyard explain "
          "first.yaml\n"
@@ -429,6 +477,48 @@ std::string overview() {
          "70 a bug in Trainyard; 74 an output could not be written; 130 interrupted.\n";
 }
 
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t end = std::min(text.find(',', from), text.size());
+    words.push_back(text.substr(from, end - from));
+    from = end + 1;
+  }
+  return words;
+}
+
+/// CLI11 shows a choice as `FORMAT:{table,json,csv}`; other types say where their values come from.
+void add_values(const CLI::Option& option, const VerbInfo& info, OptionWords& words) {
+  const std::string type = option.get_type_name();
+  const std::size_t open = type.find('{'), close = type.rfind('}');
+  const std::string plain = type.substr(0, type.find(':'));
+  words.kind = ValueKind::words;
+  if (open != std::string::npos && close != std::string::npos)
+    words.words = split(type.substr(open + 1, close - open - 1));
+  else if (words.name == "WHAT")
+    words.words = kCatalogues;
+  else if (words.name == "KIND")
+    words.words = import_kinds();
+  else if (plain == "NAMES")
+    words.words = catalogue_names("strategies");
+  else if (plain == "MODEL")
+    words.words = catalogue_names("models");
+  else if (words.name == "--gpu" && info.verb == Verb::import)
+    words.words = catalogue_names("gpus");
+  else if (words.name == "--instance")
+    words.words = catalogue_names("instances");
+  else
+    words.kind = plain.starts_with("FILE") || plain == "DIR" || (plain.empty() && words.name != "NAME") ? ValueKind::file : ValueKind::free;
+}
+
+void add_words(const CLI::Option& option, const VerbInfo& info, VerbWords& verb) {
+  const bool positional = option.get_positional();
+  if (!positional && (option.get_lnames().empty() || option.get_lnames().front() == "help")) return;
+  OptionWords words{positional ? option.get_name(true) : "--" + option.get_lnames().front(), option.get_description(), ValueKind::none, {}};
+  if (option.get_items_expected_max() > 0) add_values(option, info, words);
+  (positional ? verb.positionals : verb.options).push_back(std::move(words));
+}
+
 Stop no_such_verb(const std::string& word) {
   if (std::find(kLaterVerbs.begin(), kLaterVerbs.end(), word) != kLaterVerbs.end())
     return misuse("trainyard", word + " is not available in this version");
@@ -437,6 +527,19 @@ Stop no_such_verb(const std::string& word) {
 }
 
 }  // namespace
+
+std::vector<VerbWords> verb_words() {
+  std::vector<VerbWords> verbs;
+  for (const VerbInfo& info : kVerbs) {
+    Arguments arguments;
+    RawOptions raw;
+    CLI::App app(info.summary, info.name);
+    add_options(app, info, arguments, raw);
+    verbs.push_back({info.name, info.summary, {}, {}});
+    for (const CLI::Option* option : app.get_options()) add_words(*option, info, verbs.back());
+  }
+  return verbs;
+}
 
 std::variant<Arguments, Stop> parse_arguments(const std::vector<std::string>& words, const std::string& version) {
   if (words.empty()) return Stop{2, overview()};

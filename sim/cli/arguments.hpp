@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "sim/scenario/launch/launch.hpp"
+#include "sim/scenario/starter.hpp"
 #include "topologies/spot_import.hpp"
 
 namespace trainyard {
 
-enum class Verb { run, compare, explain, list, schema, init, validate, check, collective, import, export_plan, sweep, merge };
+enum class Verb { run, compare, explain, list, schema, init, validate, check, collective, import, export_plan, sweep, merge, completion };
 enum class Format { table, json, csv };
 enum class Colour { automatic, always, never };
 
@@ -25,6 +26,7 @@ struct Arguments {
   std::string out, trace, report;  ///< files; "": standard output, no trace, no page
   int jobs = 1, seeds = 1;
   bool timings = false, quiet = false, symmetry = true, full_detail = false;
+  bool why = false, sensitivity = false;  ///< `compare`
   std::string list_what, list_name;  ///< `list`
   std::string operation = "all_reduce", bytes, algorithm = "automatic";  ///< `collective`
   int gpus = 0;                                                          ///< `collective`
@@ -33,7 +35,8 @@ struct Arguments {
   bool claims = false;                 ///< `validate`: papers' claims instead of measurements
   std::vector<std::string> baselines;  ///< `check`: baselines, with `update` scenarios
   bool update = false;
-  double tolerance = 0.005;
+  std::vector<std::string> tolerances;   ///< SHARE or FIGURE=SHARE
+  bool figures_only = false;             ///< `check`: other versions and catalogues are no drift
   std::string junit;
   std::string import_kind, import_file;  ///< `import`
   LaunchImportOptions import_options;    ///< `import` of launch arguments
@@ -46,6 +49,8 @@ struct Arguments {
   std::vector<std::string> stores;       ///< `merge`
   bool topology = false;                 ///< `explain`
   std::string dot;                       ///< `explain`: FILE for Graphviz
+  std::string shell;                     ///< `completion`
+  StarterOptions starter;                ///< `init`
 };
 
 /// The program ends here: help and version go to standard output with status 0, a wrong word to standard error with 2.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sim/cli/arguments.hpp"
 #include "sim/engine/workers.hpp"
@@ -16,6 +17,11 @@ namespace trainyard {
 [[nodiscard]] std::string explain_text(const Arguments& arguments);
 [[nodiscard]] std::string list_text(const Arguments& arguments);
 [[nodiscard]] std::string schema_text();
+/// The script of `completion`.
+[[nodiscard]] std::string completion_text(const Arguments& arguments);
+
+/// Names of a catalogue, one of those of `list`, without aliases.
+[[nodiscard]] std::vector<std::string> catalogue_names(const std::string& what);
 
 /// FNV-1a over the text of all catalogues, 16 hexadecimal digits: results with equal hashes come from equal catalogues.
 [[nodiscard]] std::string catalogue_hash();

@@ -6,10 +6,13 @@
 #include "sim/cli/scenarios.hpp"
 #include "sim/report/describe.hpp"
 #include "sim/report/output_file.hpp"
+#include "sim/report/wrapping.hpp"
 #include "topologies/market.hpp"
 
 namespace trainyard {
 namespace {
+
+constexpr std::size_t kLongestPath = 4096;
 
 /// Options as one would write them on one line.
 std::string flow_text(const ConfigValue& value) {
@@ -47,7 +50,7 @@ std::string jobs_text(const Variant& variant) {
 }
 
 std::string variant_text(const Scenario& scenario, const Variant& variant) {
-  const std::string which = variant.name.empty() ? "" : " of variant " + variant.name;
+  const std::string which = variant.name.empty() ? "" : " of variant " + one_row(variant.name);
   const std::string memory = memory_text(scenario, variant);
   const std::string market = scenario.has_market ? market_text(variant.market, variant.all_nodes()) : "";
   return fmt::format("cluster{}: {}\n{}\n{}{}workload{}: {}\n{}\n{}", which, one_line(variant.all_nodes()),
@@ -63,10 +66,10 @@ std::string explain_text(const Arguments& arguments) {
   const std::vector<Scenario> scenarios = load_scenarios(arguments.scenarios);
   if (!arguments.dot.empty()) write_file(arguments.dot, topology_dot(scenarios.front().variants.front().all_nodes()));
   for (const Scenario& scenario : scenarios) {
-    text += fmt::format("{}{} ({})\n\n", text.empty() ? "" : "\n\n", scenario.name, scenario.file);
+    text += fmt::format("{}{} ({})\n\n", text.empty() ? "" : "\n\n", one_row(scenario.name), one_row(scenario.file, kLongestPath));
     if (arguments.topology) {
       for (const Variant& variant : scenario.variants)
-        text += (variant.name.empty() ? "" : "variant " + variant.name + "\n") + topology_text(variant.all_nodes());
+        text += (variant.name.empty() ? "" : "variant " + one_row(variant.name) + "\n") + topology_text(variant.all_nodes());
       continue;
     }
     for (const Variant& variant : scenario.variants) text += variant_text(scenario, variant);

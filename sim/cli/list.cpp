@@ -160,6 +160,12 @@ const Entry& find(const Entries& entries, const std::string& what, const std::st
 
 }  // namespace
 
+std::vector<std::string> catalogue_names(const std::string& what) {
+  std::vector<std::string> names;
+  for (const auto& entry : entries_of(what)) names.push_back(entry.name);
+  return names;
+}
+
 std::string list_text(const Arguments& arguments) {
   const Entries entries = entries_of(arguments.list_what);
   if (arguments.list_name.empty()) return lines_of(entries);

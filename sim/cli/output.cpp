@@ -1,5 +1,6 @@
 #include "sim/cli/output.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -20,6 +21,12 @@ bool may_colour(const Arguments& arguments) {
   const char* no_colour = std::getenv("NO_COLOR");
   const bool refused = no_colour != nullptr && *no_colour != '\0';
   return arguments.out.empty() && !refused && ::isatty(STDOUT_FILENO) == 1;
+}
+
+std::size_t terminal_width(const Arguments& arguments) {
+  winsize size{};
+  const bool known = arguments.out.empty() && ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return known ? size.ws_col : 0;
 }
 
 }  // namespace trainyard

@@ -13,4 +13,7 @@ void deliver(const Arguments& arguments, const std::string& text);
 /// Whether what `deliver` writes may be coloured: `--color`, else a terminal without NO_COLOR.
 [[nodiscard]] bool may_colour(const Arguments& arguments);
 
+/// Columns of the terminal on standard output; 0 where the text goes elsewhere.
+[[nodiscard]] std::size_t terminal_width(const Arguments& arguments);
+
 }  // namespace trainyard

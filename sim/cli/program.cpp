@@ -7,6 +7,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/exit_status.hpp"
 #include "sim/cli/import_verb.hpp"
+#include "sim/cli/init_verb.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/plugins.hpp"
 #include "sim/cli/sweep_verb.hpp"
@@ -14,7 +15,6 @@
 #include "sim/planning/recovery_registry.hpp"
 #include "sim/planning/registry.hpp"
 #include "sim/report/output_file.hpp"
-#include "sim/scenario/starter.hpp"
 #include "sim/units/error.hpp"
 
 namespace trainyard {
@@ -68,7 +68,9 @@ int carry_out(const Arguments& arguments, const WorkerNursery& nursery) {
     case Verb::merge:
       return merge_sweeps(arguments);
     case Verb::init:
-      return print(arguments, starter_scenario());
+      return print(arguments, init_text(arguments.starter));
+    case Verb::completion:
+      return print(arguments, completion_text(arguments));
   }
   throw InternalError("a verb without a command");
 }

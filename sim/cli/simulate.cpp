@@ -30,6 +30,12 @@ struct Selected {
   std::string objective;
 };
 
+void check_sensitivity(const Scenario& scenario) {
+  if (scenario.long_run) throw UserError("--sensitivity: " + scenario.file + " simulates jobs over a horizon; sensitivity is of steps");
+  for (const Variant& variant : scenario.variants)
+    if (!variant.jobs.empty()) throw UserError("--sensitivity: " + scenario.file + " has other jobs beside; sensitivity is of one job's steps");
+}
+
 Selected select(const Arguments& arguments, Scenario scenario) {
   Selected selected;
   selected.strategies = select_strategies(scenario, arguments.strategies);
@@ -40,6 +46,7 @@ Selected select(const Arguments& arguments, Scenario scenario) {
                                                                      : Ranking::throughput;
   }
   if (arguments.seeds > 1 && !scenario.long_run) throw UserError("--seeds: " + scenario.file + " simulates steps; seeds are for jobs over a horizon (`run: {horizon: 24 h}`)");
+  if (arguments.sensitivity) check_sensitivity(scenario);
   selected.scenario = std::move(scenario);
   return selected;
 }
@@ -80,8 +87,9 @@ std::vector<CaseResult> run_all(const Arguments& arguments, const std::vector<Ca
   options.jobs = std::max(1, arguments.jobs / at_a_time);
   options.symmetry = arguments.symmetry;
   options.full_detail = arguments.full_detail;
+  options.sensitivity = arguments.sensitivity;
   options.keep_trace = !arguments.trace.empty() || !arguments.report.empty();
-  const Progress progress(!arguments.quiet);
+  Progress progress(!arguments.quiet);
   progress.show(0, cases.size());
   return run_cases(cases, options, at_a_time, nursery,
                    [&](std::size_t done, std::size_t count) { progress.show(done, count); });
@@ -101,6 +109,11 @@ std::vector<TableBlock> blocks_of(const std::vector<Selected>& all, std::vector<
   return blocks;
 }
 
+void compare_rows(const Arguments& arguments, std::vector<TableBlock>& blocks) {
+  if (arguments.verb != Verb::compare) return;
+  for (TableBlock& block : blocks) mark_pareto_front(block);
+}
+
 /// In the order in which the table shows them.
 std::vector<CaseResult> in_order(std::vector<TableBlock>& blocks) {
   std::vector<CaseResult> results;
@@ -114,7 +127,7 @@ std::string text_of(const Arguments& arguments, const std::vector<TableBlock>& b
   const ResultHead head{version(), catalogue_hash(), arguments.timings};
   switch (arguments.format) {
     case Format::table:
-      return to_table(blocks, {may_colour(arguments), arguments.timings});
+      return to_table(blocks, {may_colour(arguments), arguments.timings, arguments.why, terminal_width(arguments)});
     case Format::json:
       return to_json(results, head);
     case Format::csv:
@@ -142,6 +155,7 @@ std::string page_text(const Arguments& arguments, const std::vector<Selected>& a
 int simulate(const Arguments& arguments, const WorkerNursery& nursery) {
   const std::vector<Selected> all = select_all(arguments);
   std::vector<TableBlock> blocks = blocks_of(all, over_seeds(run_all(arguments, cases_of(all, arguments.seeds), nursery), arguments.seeds));
+  compare_rows(arguments, blocks);
   const std::string table = arguments.format == Format::table ? text_of(arguments, blocks, {}) : "";
   const std::string page = arguments.report.empty() ? "" : page_text(arguments, all, blocks);
   const std::vector<CaseResult> results = in_order(blocks);

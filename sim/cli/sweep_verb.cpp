@@ -93,6 +93,8 @@ std::vector<std::string> simulate_point(const Arguments& arguments, const Grid& 
       for (const StrategyChoice& choice : select_strategies(scenario, arguments.strategies)) {
         CaseResult result = run_case(case_of(scenario, variant, choice), options, nursery);
         if (result.user_error) result.status = CaseStatus::infeasible;
+        result.rejected.clear();         // the grid says what became of each point, not how it was found
+        result.critical_path.clear();
         records.push_back(to_json_line(result));
       }
   } catch (const UserError& error) {
@@ -117,7 +119,7 @@ void simulate_points(const Arguments& arguments, const Grid& grid, SweepStore& s
   const NurseryProcess processes = start_nursery([&](std::string_view request) {
     return binary::encoded(simulate_point(arguments, grid, binary::decoded<std::size_t>(request), nursery));
   });
-  const Progress progress(!arguments.quiet);
+  Progress progress(!arguments.quiet, "points");
   std::size_t done = grid.points - missing.size();
   progress.show(done, grid.points);
   ask_workers(

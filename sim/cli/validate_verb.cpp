@@ -79,7 +79,7 @@ int validate(const Arguments& arguments, const WorkerNursery& nursery) {
   if (arguments.claims) return validate_claims(arguments, nursery);
   if (!arguments.convert.empty()) return convert(arguments);
   std::vector<Measurement> measurements = wanted_measurements(arguments);
-  const Progress progress(!arguments.quiet);
+  Progress progress(!arguments.quiet);
   std::vector<Prediction> predictions = predict(measurements, arguments.jobs, nursery,
                                                 [&](std::size_t done, std::size_t all) { progress.show(done, all); });
   std::vector<ComparedRow> rows;

@@ -39,7 +39,7 @@ std::string cell(const Json& value) {
 
 void flatten(const Json& object, const std::string& prefix, Columns& columns) {
   for (const auto& [key, value] : object.items()) {
-    if (key == "timeline") continue;     // a table of its own: in JSON
+    if (key == "timeline" || key == "critical_path" || key == "sensitivity" || key == "rejected") continue;  // tables of their own: in JSON
     if (value.is_object() && key != "plan")
       flatten(value, prefix + key + ".", columns);
     else

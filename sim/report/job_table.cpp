@@ -7,6 +7,7 @@
 #include "sim/report/figures.hpp"
 #include "sim/report/numbers.hpp"
 #include "sim/report/ranking.hpp"
+#include "sim/report/wrapping.hpp"
 #include "sim/units/text.hpp"
 
 namespace trainyard {
@@ -19,6 +20,9 @@ struct JobRow {
   std::string reason;                    ///< of a case without a number
 };
 
+constexpr std::size_t kGap = 2;
+/// What a narrow terminal does without first.
+const std::vector<std::size_t> kExpendable{6, 7, 8, 5, 10, 9, 4, 2};
 constexpr std::size_t kTextColumns = 3;  ///< number, strategy, recovery; strategy and recovery stand left
 
 Cells titles(bool tokens) {
@@ -67,9 +71,10 @@ JobRow row_of(const CaseResult& result, const std::string& name, std::size_t pla
   return row;
 }
 
-std::string laid_out(const Cells& cells, const std::vector<std::size_t>& widths) {
+std::string laid_out(const Cells& cells, const std::vector<std::size_t>& widths, const std::vector<bool>& shown) {
   std::string text;
   for (std::size_t c = 0; c < cells.size(); ++c) {
+    if (!shown[c]) continue;
     const bool left = c > 0 && c < kTextColumns;
     text += "  " + (left ? pad_right(cells[c], widths[c]) : pad_left(cells[c], widths[c]));
   }
@@ -98,8 +103,9 @@ bool has_jobs(const TableBlock& block) {
   return std::any_of(block.results.begin(), block.results.end(), [](const CaseResult& result) { return result.job.has_value(); });
 }
 
-std::string job_rows_text(const TableBlock& block, const std::vector<std::size_t>& order, bool colour) {
-  const std::vector<std::string> names = row_names(block);
+std::string job_rows_text(const TableBlock& block, const std::vector<std::size_t>& order, const TableStyle& style) {
+  const bool colour = style.colour;
+  const std::vector<std::string> names = shown_names(block);
   std::vector<JobRow> rows;
   for (std::size_t i = 0; i < order.size(); ++i) rows.push_back(row_of(block.results[order[i]], names[order[i]], i + 1));
   const Cells heads = titles(block.workload->data.sequence_length > 0);
@@ -109,9 +115,10 @@ std::string job_rows_text(const TableBlock& block, const std::vector<std::size_t
     for (const JobRow& row : rows)
       if (c < row.cells.size()) widths[c] = std::max(widths[c], width_of(row.cells[c]));
   }
-  std::string text = paint(laid_out(heads, widths), "1", colour) + "\n";
+  const std::vector<bool> shown = columns_that_fit(widths, kGap, style.width, kExpendable);
+  std::string text = paint(laid_out(heads, widths, shown), "1", colour) + "\n";
   for (const JobRow& row : rows)
-    text += laid_out(row.cells, widths) + (row.reason.empty() ? "" : "  " + paint(row.reason, "31", colour)) + "\n";
+    text += laid_out(row.cells, widths, shown) + (row.reason.empty() ? "" : "  " + paint(row.reason, "31", colour)) + "\n";
   return text;
 }
 

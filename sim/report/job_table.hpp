@@ -12,7 +12,7 @@ namespace trainyard {
 [[nodiscard]] bool has_jobs(const TableBlock& block);
 
 /// A row a case in the given order; those without a number with their reason.
-[[nodiscard]] std::string job_rows_text(const TableBlock& block, const std::vector<std::size_t>& order, bool colour);
+[[nodiscard]] std::string job_rows_text(const TableBlock& block, const std::vector<std::size_t>& order, const TableStyle& style);
 
 /// Below the table: the Plan that trained longest, what was simulated for it, the same job on demand.
 [[nodiscard]] std::string job_notes(const CaseResult& result, std::size_t place, const std::string& row_name);

@@ -111,4 +111,10 @@ void write_file(const std::string& path, std::string_view text) {
   write_beside(target.empty() ? path : target.string(), text);
 }
 
+void make_folders(const std::string& path) {
+  std::error_code cause;
+  std::filesystem::create_directories(path, cause);
+  if (cause) fail(path, cause.value());
+}
+
 }  // namespace trainyard

@@ -20,4 +20,7 @@ void write_file(const std::string& path, std::string_view text);
 /// Writes all of `text` to an open descriptor; `name` stands for it in messages. Throws OutputError.
 void write_all(int descriptor, std::string_view text, const std::string& name);
 
+/// A folder and those above it, where they are not there yet. Throws OutputError.
+void make_folders(const std::string& path);
+
 }  // namespace trainyard

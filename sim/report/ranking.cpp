@@ -1,6 +1,7 @@
 #include "sim/report/ranking.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +10,9 @@
 
 #include "sim/model/device_rates.hpp"
 #include "sim/report/figures.hpp"
+#include "sim/report/gap.hpp"
 #include "sim/report/numbers.hpp"
+#include "sim/report/wrapping.hpp"
 
 namespace trainyard {
 namespace {
@@ -134,12 +137,46 @@ int cheapest(const TableBlock& block) {
   return known >= 2 && equal == 1 ? best : -1;
 }
 
+void mark_pareto_front(TableBlock& block) {
+  struct Place {
+    CaseResult* result;
+    double rate, price;
+  };
+  std::vector<Place> known;
+  for (CaseResult& result : block.results) {
+    const Figures figures = figures_of(result);
+    const auto rate = rate_of(figures), price = price_of_a_million(figures);
+    if (result.status == CaseStatus::ok && rate && price) known.push_back({&result, *rate, *price});
+  }
+  if (known.size() < 2) return;
+  for (const Place& own : known)
+    own.result->pareto_front = std::none_of(known.begin(), known.end(), [&](const Place& other) {
+      const bool no_worse = other.rate >= own.rate && other.price <= own.price;
+      return no_worse && (other.rate > own.rate || other.price < own.price);
+    });
+}
+
+std::string gaps_text(const TableBlock& block, const std::vector<std::size_t>& order) {
+  if (block.ranking == Ranking::file_order) return "";
+  const std::vector<std::string> names = shown_names(block);
+  std::string text;
+  for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+    const CaseResult &upper = block.results[order[i]], &lower = block.results[order[i + 1]];
+    if (upper.status != CaseStatus::ok || lower.status != CaseStatus::ok) break;
+    const bool faster = rate_of(figures_of(upper)).value_or(0) >= rate_of(figures_of(lower)).value_or(0);
+    const std::vector<std::string> reasons = faster ? gap_reasons(upper, lower) : gap_reasons(lower, upper);
+    if (reasons.empty()) continue;
+    text += fmt::format("  {} before {}: {}\n", names[order[faster ? i : i + 1]], names[order[faster ? i + 1 : i]], fmt::join(reasons, "; "));
+  }
+  return text;
+}
+
 std::string comparison(const TableBlock& block, const std::vector<std::size_t>& order) {
   if (block.ranking == Ranking::file_order || block.ranking == Ranking::cost_under_deadline || order.size() < 2) return "";
   const CaseResult& first = block.results[order[0]];
   const CaseResult& second = block.results[order[1]];
   if (first.status != CaseStatus::ok || second.status != CaseStatus::ok) return "";
-  const std::vector<std::string> names = row_names(block);
+  const std::vector<std::string> names = shown_names(block);
   const Pair pair{first, second, names[order[0]], names[order[1]]};
   return headline(pair, block.ranking) + reasons(pair, block) + other_side(pair, block.ranking) + ".";
 }
@@ -153,6 +190,12 @@ std::vector<std::string> row_names(const TableBlock& block) {
     const auto number = std::count_if(block.results.begin(), here + 1, same);
     names.push_back(single ? here->strategy : fmt::format("{} #{}", here->strategy, number));
   }
+  return names;
+}
+
+std::vector<std::string> shown_names(const TableBlock& block) {
+  std::vector<std::string> names = row_names(block);
+  for (std::string& name : names) name = one_row(name);
   return names;
 }
 

@@ -19,7 +19,16 @@ namespace trainyard {
 /// with fewer than two numbers.
 [[nodiscard]] std::string comparison(const TableBlock& block, const std::vector<std::size_t>& order);
 
+/// Sets CaseResult::pareto_front of the results with speed and price: whether no other is at least as fast and as cheap, and in one of the two
+/// better. Nothing is set where fewer than two are known.
+void mark_pareto_front(TableBlock& block);
+
+/// Why each row is faster than the one below it, a line a gap ("" where there is nothing to say): its Plan's differences by gap_reasons.
+[[nodiscard]] std::string gaps_text(const TableBlock& block, const std::vector<std::size_t>& order);
+
 /// Names of strategies as rows show them: numbered where one occurs several times.
 [[nodiscard]] std::vector<std::string> row_names(const TableBlock& block);
+/// The same for a terminal: short, on one line.
+[[nodiscard]] std::vector<std::string> shown_names(const TableBlock& block);
 
 }  // namespace trainyard

@@ -105,6 +105,48 @@ Json jobs_of(const CaseResult& result) {
   return jobs;
 }
 
+/// As a share of the step, too.
+Json path_of(const CaseResult& result) {
+  Json path = Json::array();
+  for (const PathPart& part : result.critical_path)
+    path.push_back({{"kind", part.kind},
+                    {"pipeline", part.pipeline < 0 ? Json(nullptr) : Json(part.pipeline)},
+                    {"stage", part.stage < 0 ? Json(nullptr) : Json(part.stage)},
+                    {"device", text_or_null(part.device)},
+                    {"gpu", text_or_null(part.model)},
+                    {"time_s", part.time.value},
+                    {"share", part.time / result.step.step_time}});
+  return path;
+}
+
+Json sensitivity_of(const CaseResult& result) {
+  Json gains = Json::array();
+  for (const ResourceGain& gain : result.sensitivity) {
+    const bool known = gain.why_not.empty();
+    gains.push_back({{"resource", gain.resource},
+                     {"factor", gain.factor},
+                     {"step_time_s", known ? Json(gain.step_time.value) : Json(nullptr)},
+                     {"throughput_gain", known ? Json(gain.throughput_gain) : Json(nullptr)},
+                     {"usd_per_token_change", known && result.step.price_known ? Json(gain.cost_change) : Json(nullptr)},
+                     {"reason", text_or_null(gain.why_not)}});
+  }
+  return gains;
+}
+
+Json rejected_of(const CaseResult& result) {
+  Json rejected = Json::array();
+  for (const RejectedPlan& plan : result.rejected) rejected.push_back({{"plan", plan.what}, {"reason", plan.why}});
+  return rejected;
+}
+
+void add_explanation(Json& record, const CaseResult& result) {
+  record["error_band"] = or_null(result.error_band);
+  record["pareto_front"] = or_null(result.pareto_front);
+  record["critical_path"] = path_of(result);
+  record["sensitivity"] = sensitivity_of(result);
+  record["rejected"] = rejected_of(result);
+}
+
 void add_rest(Json& record, const CaseResult& result, const Figures& figures) {
   const bool ok = result.status == CaseStatus::ok;
   record["price_usd_per_h"] = or_null(figures.price_usd_per_h);
@@ -117,6 +159,7 @@ void add_rest(Json& record, const CaseResult& result, const Figures& figures) {
   record["device_classes"] = ok ? Json(result.step.device_classes) : Json(nullptr);
   record["alone_step_time_s"] = result.alone_step_time ? Json(result.alone_step_time->value) : Json(nullptr);
   record["jobs"] = jobs_of(result);
+  add_explanation(record, result);
   record["extrapolated"] = result.step.extrapolated;
 }
 
@@ -135,6 +178,7 @@ Json to_record(const CaseResult& result, bool timings, bool over_horizon) {
   record["status"] = status_name(result.status);
   record["reason"] = text_or_null(result.reason);
   record["plan"] = plan_of(result.plan_json);
+  record["plan_line"] = text_or_null(result.plan_line);
   add_rates(record, figures);
   record["time_breakdown_s"] = time_breakdown(result);
   add_memory(record, result, figures);

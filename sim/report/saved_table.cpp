@@ -1,12 +1,12 @@
 // A sweep on a terminal: one line a record, only the columns that say something.
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <functional>
 
 #include "sim/report/numbers.hpp"
 #include "sim/report/record.hpp"
 #include "sim/report/result_text.hpp"
+#include "sim/report/wrapping.hpp"
 #include "sim/units/quantity.hpp"
 #include "sim/units/text.hpp"
 
@@ -15,21 +15,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t kLongestReason = 500;
+
 struct Column {
   std::string title;
   bool left = true;
   std::vector<std::string> cells;
 };
 
-/// Its first line, with nothing that a terminal obeys.
-std::string text_at(const Json& record, const char* key) {
+/// Its first line, as a cell shows it.
+std::string text_at(const Json& record, const char* key, std::size_t longest = 60) {
   const auto found = record.find(key);
   if (found == record.end() || !found->is_string()) return "";
   std::string text = found->get<std::string>();
   text.erase(std::min(text.size(), text.find('\n')));
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
-  return text;
+  return one_row(text, longest);
 }
 
 template <class Format>
@@ -63,7 +63,7 @@ std::vector<Column> columns_of(const std::vector<SavedRecord>& records) {
     columns.push_back({title, is_text(title), {}});
   for (const SavedRecord& saved : records) {
     const Json record = Json::parse(saved.record);
-    for (std::size_t i = 0; i < first; ++i) columns[i].cells.push_back(saved.settings[i].second);
+    for (std::size_t i = 0; i < first; ++i) columns[i].cells.push_back(one_row(saved.settings[i].second));
     const std::array cells{text_at(record, "variant"),
                            text_at(record, "strategy"),
                            text_at(record, "recovery"),
@@ -75,7 +75,7 @@ std::vector<Column> columns_of(const std::vector<SavedRecord>& records) {
                            memory_of(record),
                            number_at(record, "usd_total", three_digits),
                            number_at(record, "usd_per_million_tokens", three_digits),
-                           text_at(record, "reason")};
+                           text_at(record, "reason", kLongestReason)};
     for (std::size_t i = 0; i < cells.size(); ++i) columns[first + i].cells.push_back(cells[i]);
   }
   return columns;

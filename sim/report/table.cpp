@@ -12,6 +12,8 @@
 #include "sim/report/job_table.hpp"
 #include "sim/report/numbers.hpp"
 #include "sim/report/ranking.hpp"
+#include "sim/report/step_notes.hpp"
+#include "sim/report/wrapping.hpp"
 #include "sim/units/text.hpp"
 
 namespace trainyard {
@@ -31,6 +33,8 @@ constexpr std::array kColumns{
     Column{"MFU", Side::right},     Column{"step", Side::right},           Column{"bubble", Side::right},
     Column{"exposed", Side::right}, Column{"fullest device", Side::right}, Column{"", Side::left},
     Column{"USD/h", Side::right},   Column{"USD/M tokens", Side::right},   Column{"", Side::left}};
+/// What a narrow terminal does without first.
+const std::vector<std::size_t> kExpendable{6, 5, 8, 9, 3, 7, 11, 4};
 using Row = std::array<std::string, kColumns.size()>;
 
 /// Samples without tokens (images) are counted themselves.
@@ -54,13 +58,18 @@ std::string memory_text(const MemoryReport& memory) {
   return fmt::format("{} / {} GB", three_digits(memory.peak.value / 1e9), three_digits(memory.capacity.value / 1e9));
 }
 
+/// ` ±6 %` where validation says something of such steps.
+std::string band_text(const CaseResult& result) {
+  return result.error_band ? fmt::format(" ±{:.0f} %", 100 * *result.error_band) : "";
+}
+
 Row number_cells(const CaseResult& result) {
   const Figures figures = figures_of(result);
   const auto shown = [](const std::optional<double>& value, auto format) { return value ? format(*value) : "?"; };
   const auto dollars = [](double value) { return with_decimals(value, 2); };
   return {"",
           "",
-          shown(figures.tokens_per_s ? figures.tokens_per_s : figures.samples_per_s, three_digits),
+          shown(figures.tokens_per_s ? figures.tokens_per_s : figures.samples_per_s, three_digits) + band_text(result),
           shown(figures.mfu, percent),
           to_text(result.step.step_time),
           percent(result.step.bubble_fraction),
@@ -81,22 +90,23 @@ Line line_of(const CaseResult& result) {
 }
 
 std::vector<Line> lines_of(const TableBlock& block, const std::vector<std::size_t>& order) {
-  const std::vector<std::string> names = row_names(block);
+  const std::vector<std::string> names = shown_names(block);
   const int best_price = cheapest(block);
   std::vector<Line> lines;
   for (std::size_t place = 0; place < order.size(); ++place) {
     Line line = line_of(block.results[order[place]]);
     line.cells[0] = line.numbers ? std::to_string(place + 1) : "-";
     line.cells[1] = names[order[place]];
+    if (block.results[order[place]].pareto_front.value_or(false)) line.cells.back() = "front";
     if (static_cast<int>(order[place]) == best_price) line.cells.back() = "cheapest";
     lines.push_back(std::move(line));
   }
   return lines;
 }
 
-std::array<std::size_t, kColumns.size()> widths_of(const std::vector<Line>& lines, bool tokens) {
+std::vector<std::size_t> widths_of(const std::vector<Line>& lines, bool tokens) {
   const bool any_number = std::any_of(lines.begin(), lines.end(), [](const Line& line) { return line.numbers; });
-  std::array<std::size_t, kColumns.size()> widths{};
+  std::vector<std::size_t> widths(kColumns.size());
   for (std::size_t c = 0; c < kColumns.size(); ++c) {
     widths[c] = any_number ? width_of(title_of(c, tokens)) : 0;
     for (const Line& line : lines) widths[c] = std::max(widths[c], width_of(line.cells[c]));
@@ -110,9 +120,10 @@ std::string trimmed(std::string text) {
 }
 
 template <class Cell>
-std::string laid_out(const std::array<std::size_t, kColumns.size()>& widths, std::size_t columns, Cell cell) {
+std::string laid_out(const std::vector<std::size_t>& widths, const std::vector<bool>& shown, std::size_t columns, Cell cell) {
   std::string text;
   for (std::size_t c = 0; c < columns; ++c) {
+    if (!shown[c]) continue;
     text += std::string(kGap, ' ');
     text += kColumns[c].side == Side::left ? pad_right(cell(c), widths[c]) : pad_left(cell(c), widths[c]);
   }
@@ -136,32 +147,35 @@ std::string with_reason(const std::string& start, const std::string& reason, boo
   return text.empty() ? trimmed(start) + "\n" : text;
 }
 
-std::string rows_text(const std::vector<Line>& lines, bool tokens, bool colour) {
-  const auto widths = widths_of(lines, tokens);
+std::string rows_text(const std::vector<Line>& lines, bool tokens, const TableStyle& style) {
+  const bool colour = style.colour;
+  const std::vector<std::size_t> widths = widths_of(lines, tokens);
+  const std::vector<bool> shown = columns_that_fit(widths, kGap, style.width, kExpendable);
   const bool any_number = std::any_of(lines.begin(), lines.end(), [](const Line& line) { return line.numbers; });
   std::string text;
   if (any_number) {
     const auto title = [&](std::size_t c) { return title_of(c, tokens); };
-    text += paint(trimmed(laid_out(widths, kColumns.size(), title)), "1", colour) + "\n";
+    text += paint(trimmed(laid_out(widths, shown, kColumns.size(), title)), "1", colour) + "\n";
   }
   for (const Line& line : lines) {
     const auto cell = [&](std::size_t c) { return line.cells[c]; };
     if (line.numbers)
-      text += trimmed(laid_out(widths, kColumns.size(), cell)) + "\n";
+      text += trimmed(laid_out(widths, shown, kColumns.size(), cell)) + "\n";
     else
-      text += with_reason(laid_out(widths, 2, cell), line.reason, colour);
+      text += with_reason(laid_out(widths, shown, 2, cell), line.reason, colour);
   }
   return text;
 }
 
-std::string heading(const TableBlock& block, bool colour) {
-  const std::string title = block.scenario + (block.variant.empty() ? "" : " · " + block.variant);
+std::string heading(const TableBlock& block, const TableStyle& style) {
+  const std::string title = one_row(block.scenario) + (block.variant.empty() ? "" : " · " + one_row(block.variant));
   std::vector<std::string> parts{one_line(*block.workload), one_line(*block.cluster)};
   if (!block.objective.empty()) parts.push_back("objective: " + block.objective);
   std::size_t width = width_of(title);
   for (const std::string& part : parts) width += 3 + width_of(part);
-  std::string text = paint(title, "1", colour);
-  for (const std::string& part : parts) text += (width <= kLine ? "   " : "\n  ") + part;
+  std::string text = paint(title, "1", style.colour);
+  const std::size_t line = style.width > 0 ? std::min(style.width, kLine) : kLine;
+  for (const std::string& part : parts) text += (width <= line ? "   " : "\n  ") + part;
   return text + "\n\n";
 }
 
@@ -173,41 +187,66 @@ std::string job_text(const JobResult& job) {
                      to_text(job.alone_step_time), three_digits(rate), tokens ? "tokens" : "samples", job.plan_line);
 }
 
+/// Candidates that a planner looked at and did not take.
+std::string rejected_text(const CaseResult& result, const std::string& row_name) {
+  std::string text;
+  for (const RejectedPlan& plan : result.rejected) text += fmt::format("    {}: {}\n", plan.what, harmless(plan.why));
+  if (text.empty()) return fmt::format("  {} rejected no candidate\n", row_name);
+  return fmt::format("  {} rejected\n{}", row_name, text);
+}
+
+/// Where the time of a step went, for those who compare.
+std::string explanation(const CaseResult& result) {
+  std::string text = fmt::format("    time: {}\n", time_text(result));
+  if (const std::string path = critical_path_text(result); !path.empty()) text += fmt::format("    critical path: {}\n", path);
+  return text + sensitivity_text(result);
+}
+
 /// Everything below the table that concerns one row.
-std::string notes_of(const CaseResult& result, std::size_t place, const std::string& row_name, bool timings) {
+std::string notes_of(const CaseResult& result, std::size_t place, const std::string& row_name, const TableStyle& style, bool explained) {
   std::string text;
   const bool ok = result.status == CaseStatus::ok;
   if (result.job) text += job_notes(result, place, row_name);
   if (!result.plan_line.empty() && !result.job)
-    text += fmt::format("  plan {}: {}\n", ok ? std::to_string(place) : "of " + row_name, result.plan_line);
+    text += fmt::format("  plan {}: {}\n", ok ? std::to_string(place) : "of " + row_name, harmless(result.plan_line));
+  if (explained && ok && !result.job) text += explanation(result);
+  if (style.why) text += rejected_text(result, row_name);
   for (const JobResult& job : result.jobs) text += fmt::format("  beside {}: {}\n", row_name, job_text(job));
   if (result.planner_truncated) text += fmt::format("  note on {}: its budget ended before its search did; this is the best that it had seen\n", row_name);
-  for (const std::string& what : result.remarks) text += fmt::format("  note on {}: {}\n", row_name, what);
-  for (const std::string& what : result.step.extrapolated) text += fmt::format("  note on {}: {}\n", row_name, what);
-  if (timings)
+  for (const std::string& what : result.remarks) text += fmt::format("  note on {}: {}\n", row_name, harmless(what));
+  for (const std::string& what : result.step.extrapolated) text += fmt::format("  note on {}: {}\n", row_name, harmless(what));
+  if (style.timings)
     text += fmt::format("  wall time of {}: planned in {}, simulated in {}\n", row_name, to_text(result.planner_wall),
                         to_text(result.simulation_wall));
   return text;
 }
 
-std::string notes_text(const TableBlock& block, const std::vector<std::size_t>& order, bool timings) {
-  const std::vector<std::string> names = row_names(block);
+std::string notes_text(const TableBlock& block, const std::vector<std::size_t>& order, const TableStyle& style) {
+  const std::vector<std::string> names = shown_names(block);
   std::string text;
   for (std::size_t i = 0; i < order.size(); ++i)
-    text += notes_of(block.results[order[i]], i + 1, names[order[i]], timings);
+    text += notes_of(block.results[order[i]], i + 1, names[order[i]], style, block.ranking != Ranking::file_order);
+  return text;
+}
+
+/// Sentences that compare rows.
+std::string sentences(const TableBlock& block, const std::vector<std::size_t>& order) {
+  std::string text;
+  if (const std::string first = comparison(block, order); !first.empty()) text += "  " + first + "\n";
+  text += gaps_text(block, order);
+  const int best_price = cheapest(block);
+  for (std::size_t i = 0; i < block.results.size(); ++i)
+    if (block.results[i].pareto_front.value_or(false) && int(i) != best_price) return text + "  front: nothing here is both faster and cheaper\n";
   return text;
 }
 
 std::string block_text(const TableBlock& block, const TableStyle& style) {
   const std::vector<std::size_t> order = ranked(block);
   const bool tokens = block.workload->data.sequence_length > 0, jobs = has_jobs(block);
-  std::string text = heading(block, style.colour);
-  text += jobs ? job_rows_text(block, order, style.colour) : rows_text(lines_of(block, order), tokens, style.colour);
-  const std::string sentence = comparison(block, order);
-  const std::string notes = notes_text(block, order, style.timings);
-  if (!sentence.empty() || !notes.empty()) text += "\n";
-  if (!sentence.empty()) text += "  " + sentence + "\n";
-  return text + notes;
+  std::string text = heading(block, style);
+  text += jobs ? job_rows_text(block, order, style) : rows_text(lines_of(block, order), tokens, style);
+  const std::string below = sentences(block, order) + notes_text(block, order, style);
+  return text + (below.empty() ? "" : "\n") + wrapped(below, style.width);
 }
 
 }  // namespace

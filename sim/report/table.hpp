@@ -1,6 +1,7 @@
 // What `run` and `compare` print on a terminal.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct TableBlock {
 struct TableStyle {
   bool colour = false;
   bool timings = false;  ///< wall times below the plans
+  bool why = false;      ///< also the candidates that planners rejected
+  std::size_t width = 0; ///< columns of the terminal: the table leaves out what does not fit, lines below it are broken; 0: no end
 };
 
 /// Ranked rows (`file_order`: as they stand), then a sentence that compares the first two, then their Plans. Cases

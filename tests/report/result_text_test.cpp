@@ -118,9 +118,9 @@ TEST_CASE("no results are an empty list") { CHECK(Json::parse(to_json({}, kHead)
 
 TEST_CASE("CSV has one row a case and quotes by RFC 4180") {
   const std::string text = to_csv(three(), kHead);
-  CHECK_THAT(text, Catch::StartsWith("scenario,variant,strategy,status,reason,plan,gpus,step_time_s,"));
+  CHECK_THAT(text, Catch::StartsWith("scenario,variant,strategy,status,reason,plan,plan_line,gpus,step_time_s,"));
   CHECK_THAT(text, Catch::Contains("time_breakdown_s.forward,time_breakdown_s.backward"));
-  CHECK_THAT(text, Catch::Contains("\r\nsmall,,quick,ok,,\"{\"\"pipeline\"\":2}\",8,2.0,"));
+  CHECK_THAT(text, Catch::Contains("\r\nsmall,,quick,ok,,\"{\"\"pipeline\"\":2}\",PP2 · micro-batch 1,8,2.0,"));
   CHECK_THAT(text, Catch::Contains("\r\nsmall,,large,infeasible,does not fit: s.0.1 lacks 4 GB,,,,"));
   CHECK_THAT(text, Catch::Contains("\r\nsmall,,broken,error,\"line one\nline \"\"two\"\", three\",,,,"));
 }

@@ -77,17 +77,28 @@ TEST_CASE("check finds drift") {
   CHECK(ended.out.find("step_time_s") != std::string::npos);
   CHECK(content(folder.file("check.xml")).find("<failure") != std::string::npos);
   CHECK(trainyard_program("check --tolerance 0.02 " + moved).status == 0);
+  CHECK(trainyard_program("check --tolerance step_time_s=0.02 " + moved).status == 0);
+  const Ended unknown = trainyard_program("check --tolerance step_time=0.02 " + moved);
+  CHECK(unknown.status == 2);
+  CHECK(unknown.err.find("did you mean \"step_time_s\"?") != std::string::npos);
+  document = nlohmann::json::parse(content(kept));
+  document["catalogue_hash"] = "0123456789abcdef";
+  const std::string other = folder.file("other.json", document.dump());
+  const Ended strict = trainyard_program("check " + other);
+  CHECK(strict.status == 1);
+  CHECK(strict.out.find("kept with other catalogues (0123456789abcdef, now ") != std::string::npos);
+  CHECK(trainyard_program("check --figures-only " + other).status == 0);
 }
 
 TEST_CASE("the example scenarios give their kept results") {
-  const Ended ended = trainyard_program("check $(ls " TRAINYARD_SOURCE_DIR "/validation/baselines/*.json | grep -v gallery-)");
+  const Ended ended = trainyard_program("check --figures-only $(ls " TRAINYARD_SOURCE_DIR "/validation/baselines/*.json | grep -v gallery-)");
   INFO(ended.out << ended.err);
   CHECK(ended.status == 0);
 }
 
 TEST_CASE("three mixed clusters of the gallery give their kept results") {
   const std::string gallery = TRAINYARD_SOURCE_DIR "/validation/baselines/gallery-";
-  const Ended ended = trainyard_program("check " + gallery + "two-generations.json " + gallery + "slow-node.json " + gallery + "pcie-only.json");
+  const Ended ended = trainyard_program("check --figures-only " + gallery + "two-generations.json " + gallery + "slow-node.json " + gallery + "pcie-only.json");
   INFO(ended.out << ended.err);
   CHECK(ended.status == 0);
 }
