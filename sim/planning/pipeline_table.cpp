@@ -28,7 +28,8 @@ class StageMeter {
   StageMeter(const Plan& plan, const PlanningContext& context, const Router& router, bool same_memory)
       : context_(context), router_(router), placement_(place(plan, context.workload)), costs_(context.cluster, context.workload, router),
         memory_(memory_by_stage(plan, context.cluster, context.workload, router)) {
-    if (same_memory) limit_ = std::ranges::max(memory_, {}, [](const StageMemory& stage) { return stage.memory.peak; }).memory.peak;
+    for (const StageMemory& stage : memory_)
+      if (same_memory) limit_ = std::max(limit_.value_or(Bytes(0)), stage.memory.peak - stage.memory.at_peak[std::size_t(MemoryClass::reserved)]);
   }
 
   [[nodiscard]] TableStage measure(int position) const {
@@ -64,12 +65,12 @@ class StageMeter {
     const DeviceId device = cell.members[0];
     const ActivationMemory pass = activation_memory(*placement_.module, role.layers, role.cut, context_.cluster.type_of(device), context_.workload, role.recompute);
     const Bytes inside = std::max(pass.forward_peak - pass.kept, pass.backward_peak);
-    Bytes room = costs_.usable_memory(device, role.cut.tensor) - inside;
+    const Bytes usable = costs_.usable_memory(device, role.cut.tensor);
+    Bytes room = std::min(usable, limit_.value_or(usable)) - inside;
     const auto own = std::ranges::find(memory_, position, &StageMemory::stage);
     for (const MemoryClass kind : {MemoryClass::weights, MemoryClass::gradients, MemoryClass::optimizer, MemoryClass::buffers})
       room = room - own->memory.at_peak[std::size_t(kind)];
-    if (limit_) room = room - std::max(Bytes(0), context_.cluster.devices[index(device)].memory - *limit_);
-    stage.passes = pass.kept > Bytes(0) ? int(std::clamp(std::floor(room / pass.kept), 0.0, 1e6)) : 1'000'000;
+    stage.passes = pass.kept > Bytes(0) ? int(std::clamp(std::floor(room / pass.kept + 1e-6), 0.0, 1e6)) : 1'000'000;
     stage.copy = transfer_time(router_, context_.cluster, device, host_near(context_.cluster, device), pass.kept);
   }
 
@@ -78,7 +79,7 @@ class StageMeter {
   Placement placement_;
   LayerCosts costs_;
   std::vector<StageMemory> memory_;
-  std::optional<Bytes> limit_;           ///< of what a device holds, with its reserve
+  std::optional<Bytes> limit_;           ///< of what a device holds, without its reserve
 };
 
 /// One stage while tables are filled.
