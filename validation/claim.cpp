@@ -107,7 +107,8 @@ std::vector<Claim> read_claims(const std::string& folder) {
 
 std::string default_claims() { return TRAINYARD_SOURCE_FOLDER "/validation/claims"; }
 
-std::vector<ClaimOutcome> simulate_claims(const std::vector<Claim>& claims, int jobs, const WorkerNursery& nursery) {
+std::vector<ClaimOutcome> simulate_claims(const std::vector<Claim>& claims, int jobs, const WorkerNursery& nursery,
+                                          const std::function<void(std::size_t, std::size_t)>& progress) {
   std::vector<Scenario> scenarios;
   scenarios.reserve(claims.size());
   std::vector<Case> cases;
@@ -116,7 +117,7 @@ std::vector<ClaimOutcome> simulate_claims(const std::vector<Claim>& claims, int 
         scenarios.emplace_back(load_scenario_with(claim.scenario, {{"strategies", fmt::format("[{}, {}]", claim.faster, claim.slower)}}));
     for (const StrategyChoice& choice : scenario.strategies) cases.push_back(case_of(scenario, scenario.variants[0], choice));
   }
-  const std::vector<CaseResult> results = run_cases(cases, CaseOptions{}, jobs, nursery, {});
+  const std::vector<CaseResult> results = run_cases(cases, CaseOptions{}, jobs, nursery, progress);
   std::vector<ClaimOutcome> outcomes;
   for (std::size_t i = 0; i < claims.size(); ++i) outcomes.push_back(outcome_of(claims[i], results[2 * i], results[2 * i + 1]));
   return outcomes;

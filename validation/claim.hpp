@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,8 @@ struct ClaimOutcome {
 [[nodiscard]] std::string default_claims();
 
 /// In the order of `claims`. A side without a Plan makes its claim `not_simulated`, with the reason.
-[[nodiscard]] std::vector<ClaimOutcome> simulate_claims(const std::vector<Claim>& claims, int jobs, const WorkerNursery& nursery);
+[[nodiscard]] std::vector<ClaimOutcome> simulate_claims(const std::vector<Claim>& claims, int jobs, const WorkerNursery& nursery,
+                                                        const std::function<void(std::size_t done, std::size_t all)>& progress = {});
 
 [[nodiscard]] std::string claims_table(const std::vector<Claim>& claims, const std::vector<ClaimOutcome>& outcomes);
 [[nodiscard]] std::string claims_json(const std::vector<Claim>& claims, const std::vector<ClaimOutcome>& outcomes);

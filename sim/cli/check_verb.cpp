@@ -61,6 +61,7 @@ int update(const Arguments& arguments, const WorkerNursery& nursery) {
     write_file(path, to_baseline_json(baseline));
     text += path + "\n";
   }
+  progress.end();
   deliver(arguments, text);
   return exit_status::kDone;
 }
@@ -88,6 +89,7 @@ int check_baselines(const Arguments& arguments, const WorkerNursery& nursery) {
     outcomes.push_back(check_baseline(file, options, nursery));
     drifted = drifted || !outcomes.back().drift.empty();
   }
+  progress.end();
   if (!arguments.junit.empty()) write_file(arguments.junit, to_junit(outcomes));
   deliver(arguments, text_of(outcomes));
   return drifted ? exit_status::kCheckFailed : exit_status::kDone;

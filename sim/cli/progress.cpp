@@ -25,8 +25,11 @@ std::string time_left(std::size_t done, std::size_t all, double seconds_so_far) 
 
 Progress::Progress(bool wanted, const char* things) : wanted_(wanted && ::isatty(STDERR_FILENO) == 1), things_(things) {}
 
-Progress::~Progress() {
+Progress::~Progress() { end(); }
+
+void Progress::end() {
   if (shown_) fmt::print(stderr, "\r\033[K");
+  shown_ = false;
 }
 
 double Progress::seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }

@@ -21,6 +21,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   /// What was done before the first call does not count for the time left.
   void show(std::size_t done, std::size_t all);
+  /// Erases the bar, before anything else is printed.
+  void end();
 
  private:
   [[nodiscard]] double seconds() const;

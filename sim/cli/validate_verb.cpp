@@ -58,7 +58,10 @@ std::string text_of(const Arguments& arguments, const std::vector<ComparedRow>& 
 
 int validate_claims(const Arguments& arguments, const WorkerNursery& nursery) {
   const std::vector<Claim> claims = read_claims(arguments.data.empty() ? default_claims() : arguments.data);
-  const std::vector<ClaimOutcome> outcomes = simulate_claims(claims, arguments.jobs, nursery);
+  Progress progress(!arguments.quiet);
+  const std::vector<ClaimOutcome> outcomes =
+      simulate_claims(claims, arguments.jobs, nursery, [&](std::size_t done, std::size_t all) { progress.show(done, all); });
+  progress.end();
   switch (arguments.format) {
     case Format::table:
       deliver(arguments, claims_table(claims, outcomes));
@@ -82,6 +85,7 @@ int validate(const Arguments& arguments, const WorkerNursery& nursery) {
   Progress progress(!arguments.quiet);
   std::vector<Prediction> predictions = predict(measurements, arguments.jobs, nursery,
                                                 [&](std::size_t done, std::size_t all) { progress.show(done, all); });
+  progress.end();
   std::vector<ComparedRow> rows;
   for (std::size_t i = 0; i < measurements.size(); ++i)
     rows.push_back({std::move(measurements[i]), std::move(predictions[i])});

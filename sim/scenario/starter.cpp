@@ -50,6 +50,7 @@ Nodes of_gpu(int count, const GpuEntry& gpu, const StarterOptions& options, cons
   Nodes nodes{count, kGpusOfANode, group_name(gpu.type.name, before), "", &gpu.type};
   nodes.line = fmt::format("{{name: {}, gpu: {}, gpus_per_node: {}, count: {}, nics: {}, nic: {}{}}}", nodes.name, gpu.type.name, nodes.gpus, count,
                            nodes.gpus, or_default(options.nic, "100 Gbps"), options.price.empty() ? "" : ", price: " + options.price);
+  if (options.price.empty()) nodes.line += "  # without a price of the node (price: 24 USD/h) dollars stay unknown";
   return nodes;
 }
 
