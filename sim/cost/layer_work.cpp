@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/cost/gradient_traffic.hpp"
+#include "sim/cost/grid_product.hpp"
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/measured_layer.hpp"
 #include "sim/cost/selective_recompute.hpp"
@@ -28,6 +29,7 @@ class LayerWriter {
       : cut_(cut), device_(device), precision_(precision), software_(software) {}
 
   void forward(const Operator& op, TaskKind kind, std::vector<Piece>& out) const {
+    if (on_grid()) return forward_on_grid(op, kind, out);
     const bool gathers = gathers_input(op) && splits_rows(op) && begins_join(op);
     const bool reduces = leaves_partial_sums(op) && ends_join(op);
     const double beside = runs_in_parts(op) ? 1 - 1.0 / cut_.tensor : 0;
@@ -35,6 +37,7 @@ class LayerWriter {
     if (op.gathered.of(cut_.tokens) > Bytes(0))
       collect(CollectiveKind::all_gather, op.gathered.of(cut_.tokens) * cut_.sequences, out);
     cast(op, kind, shape_of(op).k, out);
+    if (reduces && slices_columns(op, kind)) return forward_by_columns(op, kind, out);
     const std::size_t first = out.size();
     for (Kernel& kernel : forward_kernels(op)) out.push_back({kind, op.name, std::move(kernel), std::nullopt});
     if (beside > 0 && gathers) out.back().collective = LayerCollective{CollectiveKind::all_gather, input_size(op) * beside};
@@ -57,13 +60,12 @@ class LayerWriter {
   }
 
   void backward(const Operator& op, std::vector<Piece>& out) const {
+    if (on_grid()) return backward_on_grid(op, out);
     const bool gathers = leaves_partial_sums(op) && splits_rows(op) && ends_join(op);
     const double beside = runs_in_parts(op) ? 1 - 1.0 / cut_.tensor : 0;
     if (gathers) collect(CollectiveKind::all_gather, output_size(op) * (1 - beside), out);
     cast(op, TaskKind::backward, shape_of(op).n, out);
-    std::vector<Piece> kernels;
-    for (Kernel& kernel : backward_kernels(op)) kernels.push_back({TaskKind::backward, op.name, std::move(kernel), std::nullopt});
-    if (op.kind == OperatorClass::gemm && !is_batched(op) && op.trainable) kernels.back().kind = TaskKind::weight_gradient;
+    std::vector<Piece> kernels = backward_pieces(op);
     if (gathers && beside > 0) kernels.front().collective = LayerCollective{CollectiveKind::all_gather, output_size(op) * beside};
     const std::size_t first = out.size();
     if (gathers_input(op) && cut_.tensor > 1) {
@@ -84,6 +86,63 @@ class LayerWriter {
   }
   static bool leaves_partial_sums(const Operator& op) {
     return op.cut == TensorCut::row || (op.kind == OperatorClass::embedding && op.cut == TensorCut::vocabulary);
+  }
+
+  bool on_grid() const { return cut_.grid.members() > 1; }
+
+  void along(const GridSide& side, CollectiveKind kind, std::vector<Piece>& out) const {
+    if (side.size > Bytes(0)) out.push_back({TaskKind::tensor, std::string(axis_name(side.axis)), std::nullopt, LayerCollective{kind, side.size, side.axis}});
+  }
+
+  static std::string_view axis_name(LayerGroup axis) {
+    return axis == LayerGroup::rows ? "rows" : axis == LayerGroup::columns ? "columns" : "inner";
+  }
+
+  void forward_on_grid(const Operator& op, TaskKind kind, std::vector<Piece>& out) const {
+    const GridProduct product = grid_product(op, cut_, precision_);
+    if (begins_join(op)) along(product.a, CollectiveKind::all_gather, out);
+    along(product.b, CollectiveKind::all_gather, out);
+    cast(op, kind, shape_of(op).k, out);
+    for (Kernel& kernel : forward_kernels(op)) out.push_back({kind, op.name, std::move(kernel), std::nullopt});
+    if (ends_join(op)) along(product.c, CollectiveKind::reduce_scatter, out);
+    for (const GridSide& side : grid_reductions(op, cut_)) along(side, CollectiveKind::all_reduce, out);
+  }
+
+  /// dA = dC·Bᵗ and dB = Aᵗ·dC: dC is gathered for both, B for the first and A for the second, since neither stays whole.
+  void backward_on_grid(const Operator& op, std::vector<Piece>& out) const {
+    const GridProduct product = grid_product(op, cut_, precision_);
+    const bool multiplies = op.kind == OperatorClass::gemm && !is_batched(op);
+    if (ends_join(op)) along(product.c, CollectiveKind::all_gather, out);
+    if (multiplies) along(product.b, CollectiveKind::all_gather, out);
+    cast(op, TaskKind::backward, shape_of(op).n, out);
+    const std::vector<Piece> kernels = backward_pieces(op);
+    out.push_back(kernels.front());
+    if (begins_join(op)) along(product.a, CollectiveKind::reduce_scatter, out);
+    if (ends_join(op) && op.trainable) along(product.a, CollectiveKind::all_gather, out);
+    out.insert(out.end(), kernels.begin() + 1, kernels.end());
+    along(product.b, CollectiveKind::reduce_scatter, out);
+    if (op.kind != OperatorClass::gemm && op.group == "norm")
+      for (const GridSide& side : grid_reductions(op, cut_)) along(side, CollectiveKind::all_reduce, out);
+  }
+
+  /// Whether the sums of a row-cut product are reduced part by part, each beside the kernel of the next.
+  bool slices_columns(const Operator& op, TaskKind kind) const {
+    return cut_.hides_slices && cut_.slices.columns > 1 && cut_.tensor > 1 && op.kind == OperatorClass::gemm && kind == TaskKind::forward;
+  }
+
+  void forward_by_columns(const Operator& op, TaskKind kind, std::vector<Piece>& out) const {
+    const double parts = cut_.slices.columns;
+    GemmShape part = shape_of(op);
+    part.n /= parts;
+    for (int i = 0; i < cut_.slices.columns; ++i)
+      out.push_back({kind, op.name, product(op, part), LayerCollective{reduction(op), output_size(op) / parts}, true});
+  }
+
+  std::vector<Piece> backward_pieces(const Operator& op) const {
+    std::vector<Piece> pieces;
+    for (Kernel& kernel : backward_kernels(op)) pieces.push_back({TaskKind::backward, op.name, std::move(kernel), std::nullopt});
+    if (op.kind == OperatorClass::gemm && !is_batched(op) && op.trainable) pieces.back().kind = TaskKind::weight_gradient;
+    return pieces;
   }
 
   /// All but the first part of a gather, or the last of a scatter, moves beside the product of its neighbour. Source: user buffers of
@@ -149,7 +208,7 @@ class LayerWriter {
     const bool keeps_whole = software_.keeps_gathered_input || op.saved_cut == TensorCut::replicated;
     const bool gathers = op.trainable && splits_rows(op) && !keeps_whole && ends_join(op);
     const bool reduces = begins_join(op);
-    if (software_.overlap_tensor && op.trainable) {
+    if ((software_.overlap_tensor || cut_.hides_slices) && op.trainable) {
       if (gathers) kernels.front().collective = LayerCollective{CollectiveKind::all_gather, input_size(op)};
       if (reduces) kernels.back().collective = LayerCollective{reduction(op), input_size(op)};
       out.insert(out.end(), kernels.begin(), kernels.end());
@@ -171,7 +230,7 @@ class LayerWriter {
   /// Casts an operand of [rows x width] to the product's type.
   void cast(const Operator& op, TaskKind kind, double width, std::vector<Piece>& out) const {
     if (!op.product_type) return;
-    const Bytes moved = kCastBytes * (kExposedCast * rows() * width);
+    const Bytes moved = kCastBytes * (kExposedCast * rows() / cut_.grid.rows * width);
     out.push_back({kind, op.name + " cast", Kernel{OperatorClass::memory_bound, {}, {}, moved, memory_bound_time(device_, moved)}, std::nullopt});
   }
 
@@ -190,6 +249,7 @@ class LayerWriter {
 
   GemmShape shape_of(const Operator& op) const {
     if (is_batched(op)) return attention_shape(op.attention, op.gemm_k == op.attention.head_size);
+    if (on_grid()) return grid_product(op, cut_, precision_).shape;
     const bool cuts_output = op.cut == TensorCut::column || op.cut == TensorCut::vocabulary;
     const bool cuts_input = op.cut == TensorCut::row;
     return {rows(), op.gemm_n * (cuts_output ? share(op.cut) : 1.0), op.gemm_k * (cuts_input ? share(op.cut) : 1.0), 1};
@@ -270,6 +330,7 @@ std::optional<Piece> gathered_weights(const LayerType& layer, const LayerCut& cu
 }  // namespace
 
 double remaining_share(TensorCut cut, const LayerCut& how) {
+  if (how.grid.members() > 1) return 1.0 / how.tensor;
   switch (cut) {
     case TensorCut::replicated: return 1;
     case TensorCut::sequence: return how.sequence_parallel ? 1.0 / how.tensor : 1.0;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/cost/grid_product.hpp"
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/measured_layer.hpp"
 #include "sim/cost/selective_recompute.hpp"
@@ -29,7 +30,7 @@ Bytes unfused_scores(const Operator& op, const LayerCut& cut) {
 Bytes saved_by(const Operator& op, const LayerCut& cut, const DeviceType& device, const Software& software) {
   Bytes saved = op.saved.of(cut.tokens) * (cut.sequences * remaining_share(op.saved_cut, cut));
   if (op.kind == OperatorClass::attention && !has_attention_kernel(device, software.attention)) saved += unfused_scores(op, cut);
-  if (cut.tensor > 1 && op.group == "loss") saved += op.gathered.of(cut.tokens) * (kGatheredCopies * cut.sequences);
+  if (cut.tensor > 1 && cut.grid.members() == 1 && op.group == "loss") saved += op.gathered.of(cut.tokens) * (kGatheredCopies * cut.sequences);
   return saved;
 }
 
@@ -179,7 +180,9 @@ std::vector<LayerMemory> layer_memory(const Module& module, std::span<const Laye
       held.kept = i == block.from ? kept_by(layer, type, recompute[i].kind, input) : Bytes(0);
       held.rebuilt = layer.all - held.kept;
       held.logits = layer.logits;
-      if (has_attention(type)) held.transient = backward_transient(type, cut, workload.precision, module.hidden);
+      held.gathered = grid_blocks(type, cut, workload.precision);
+      held.transient = held.gathered;
+      if (has_attention(type)) held.transient += backward_transient(type, cut, workload.precision, module.hidden);
       memory.push_back(held);
     }
   return memory;
@@ -191,12 +194,13 @@ ActivationMemory activation_memory(const Module& module, std::span<const LayerId
   const std::span<const Recompute> each = recompute.empty() ? std::span<const Recompute>(same) : recompute;
   const std::vector<LayerMemory> held = layer_memory(module, layers, each, cut, device, workload);
   ActivationMemory memory;
-  Bytes built{}, rebuilt{}, transient{}, logits{};
+  Bytes built{}, rebuilt{}, transient{}, logits{}, gathered{};
   for (const LayerMemory& layer : held) {
     memory.kept += layer.kept;
     logits += layer.logits;
     built = std::max(built, layer.rebuilt);
     transient = std::max(transient, layer.transient);
+    gathered = std::max(gathered, layer.gathered);
   }
   for (const RecomputeBlock& block : recompute_blocks(module, layers, each)) {
     Bytes together{};
@@ -204,7 +208,7 @@ ActivationMemory activation_memory(const Module& module, std::span<const LayerId
     rebuilt = std::max(rebuilt, together);
   }
   // A layer's forward builds its whole set before a checkpoint drops it; the logits are gone when the first decoder's backward starts.
-  memory.forward_peak = memory.kept + built;
+  memory.forward_peak = memory.kept + built + gathered;
   memory.backward_peak = std::max(Bytes(0), rebuilt + transient - logits);
   return memory;
 }

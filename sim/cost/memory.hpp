@@ -51,6 +51,7 @@ struct LayerMemory {
   Bytes kept{};       ///< from the forward to the backward pass
   Bytes rebuilt{};    ///< what was dropped and stands again while its block's backward passes run
   Bytes transient{};  ///< inside its backward pass
+  Bytes gathered{};   ///< blocks of a product on a grid, inside both passes
   Bytes logits{};     ///< part of `kept`
 };
 [[nodiscard]] std::vector<LayerMemory> layer_memory(const Module& module, std::span<const LayerId> layers,

@@ -11,7 +11,7 @@ namespace {
 
 /// Position of each device along the axes; the last axis joins neighbours.
 struct Coordinates {
-  int data = 0, shard = 0, context = 0, tensor = 0;
+  int data = 0, shard = 0, context = 0, tensor = 0, rows = 0, columns = 0, inner = 0;
 };
 
 Coordinates coordinates(const Layout& layout, int device) {
@@ -23,6 +23,9 @@ Coordinates coordinates(const Layout& layout, int device) {
     if (axis->kind == AxisKind::shard) found.shard = at;
     if (axis->kind == AxisKind::context) found.context = at;
     if (axis->kind == AxisKind::tensor) found.tensor = at;
+    if (axis->kind == AxisKind::rows) found.rows = at;
+    if (axis->kind == AxisKind::columns) found.columns = at;
+    if (axis->kind == AxisKind::inner) found.inner = at;
   }
   return found;
 }
@@ -85,7 +88,7 @@ StagePosition position_of(const Part& part, const Pipeline& line, int position) 
 
 bool are_one_section(const Settings& a, const Settings& b) {
   return a.layout == b.layout && a.zero == b.zero && a.regather == b.regather && a.context_kind == b.context_kind &&
-         a.sequence_parallel == b.sequence_parallel && a.wire == b.wire;
+         a.sequence_parallel == b.sequence_parallel && a.wire == b.wire && a.slices == b.slices && a.streams == b.streams;
 }
 
 using Chunks = std::vector<std::vector<LayerId>>;
@@ -130,8 +133,11 @@ StageRole make_role(const PlanPhase& phase, int pipeline, int position, const Ch
   const int data = axis_size(*settings.layout, AxisKind::data), shard = axis_size(*settings.layout, AxisKind::shard);
   if (role.zero == 3) role.shards = shard > 1 ? shard : data;
   for (const auto& chunk : chunks) role.layers.insert(role.layers.end(), chunk.begin(), chunk.end());
-  role.cut.tensor = axis_size(*settings.layout, AxisKind::tensor);
-  role.cut.sequence_parallel = *settings.sequence_parallel && role.cut.tensor > 1;
+  role.cut.grid = {axis_size(*settings.layout, AxisKind::rows), axis_size(*settings.layout, AxisKind::columns), axis_size(*settings.layout, AxisKind::inner)};
+  role.cut.tensor = axis_size(*settings.layout, AxisKind::tensor) * role.cut.grid.members();
+  role.cut.slices = *settings.slices;
+  role.cut.hides_slices = role.cut.slices != Slices{} && settings.streams.at(Traffic::tensor) != "compute";
+  role.cut.sequence_parallel = *settings.sequence_parallel && axis_size(*settings.layout, AxisKind::tensor) > 1;
   role.cut.recompute = settings.recompute->kind;
   for (const LayerId layer : role.layers) {
     const Settings own = settings_of(stage, layer, workload);
@@ -172,7 +178,8 @@ void add_cells(Placement& placement, const Part& part, const StageRole& role, co
   }
   for (std::size_t i = 0; i < stage.devices.size(); ++i) {
     const Coordinates at = coordinates(layout, static_cast<int>(i));
-    placement.cells[placement.first_cell.back() + at.data * shard + at.shard].members[at.context * role.cut.tensor + at.tensor] = stage.devices[i];
+    const int on_grid = (at.rows * role.cut.grid.columns + at.columns) * role.cut.grid.inner + at.inner;
+    placement.cells[placement.first_cell.back() + at.data * shard + at.shard].members[at.context * role.cut.tensor + at.tensor + on_grid] = stage.devices[i];
   }
   placement.roles.push_back(role);
 }

@@ -12,12 +12,12 @@
 
 namespace trainyard {
 
-/// The devices that hold one stage of one pipeline for one data rank: its tensor and context axes. All of them work on the same
-/// samples in lock step.
+/// The devices that hold one stage of one pipeline for one data rank: its tensor and context axes, or its grid. All of them work on the
+/// same samples in lock step.
 struct Cell {
   int pipeline = 0, position = 0, data_rank = 0;   ///< position: of the stage in its pipeline; data_rank: data · shards + shard
   StageId stage{};
-  std::vector<DeviceId> members;                   ///< context rank by context rank, each by tensor rank
+  std::vector<DeviceId> members;                   ///< context rank by context rank, each by tensor rank; of a grid by rows, columns, inner
 };
 
 /// Where the states of a layer live.

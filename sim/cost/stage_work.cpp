@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/cost/collective_uneven.hpp"
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/measured_layer.hpp"
 
@@ -11,7 +12,7 @@ namespace {
 
 /// Does the stage send slices that the receiver must gather (neither whole activations nor sequence-parallel shards)?
 bool scatters(const StageRole& role, const Module& module, const Workload& workload) {
-  return !only_measured(module) && role.cut.tensor > 1 && !role.cut.sequence_parallel && workload.software.pipeline_scatter_gather;
+  return !only_measured(module) && role.cut.tensor > 1 && role.cut.grid.members() == 1 && !role.cut.sequence_parallel && workload.software.pipeline_scatter_gather;
 }
 
 Bytes activation_bytes(const StageRole& role, const Module& module, const Workload& workload) {
@@ -22,14 +23,22 @@ Bytes activation_bytes(const StageRole& role, const Module& module, const Worklo
 /// 15 pieces forward and 21 backward (fit of vTrain's runs on 1 to 4 nodes of A100, small hidden sizes).
 constexpr Seconds kHostForward(1.0e-3 / 15), kHostBackward(1.1e-3 / 21);
 
+/// The work of one slice, where there are several: gradients of all but the first are added to earlier ones.
+LayerCut slice_of(LayerCut cut) {
+  cut.sequences /= cut.slices.rows;
+  cut.accumulated = 1 - (1 - cut.accumulated) / cut.slices.rows;
+  return cut;
+}
+
 struct HostTime {
   Seconds device{}, host{};
 };
 
-HostTime host_time(const std::vector<TimedPiece>& pieces) {
+/// Collectives of slices hide behind kernels, and do not give the host time to run ahead.
+HostTime host_time(const std::vector<TimedPiece>& pieces, bool hides) {
   HostTime time;
   for (const TimedPiece& piece : pieces) {
-    time.device += piece.alone();
+    time.device += hides ? piece.kernel.alone : piece.alone();
     const bool backward = piece.kind == TaskKind::backward || piece.kind == TaskKind::weight_gradient;
     time.host += backward ? kHostBackward : kHostForward;
   }
@@ -38,18 +47,18 @@ HostTime host_time(const std::vector<TimedPiece>& pieces) {
 
 /// The host runs ahead within a layer, so the layer takes the longer of its two times: what the host needs beyond the device's.
 /// `before` runs in the same go.
-void wait_for_host(const std::vector<TimedPiece>& before, std::vector<TimedPiece>& pieces, TaskKind kind) {
-  const HostTime first = host_time(before), second = host_time(pieces);
+void wait_for_host(const std::vector<TimedPiece>& before, std::vector<TimedPiece>& pieces, TaskKind kind, bool hides) {
+  const HostTime first = host_time(before, hides), second = host_time(pieces, hides);
   const Seconds device = first.device + second.device, host = first.host + second.host;
   if (host > device) pieces.push_back({kind, "host", {OperatorClass::host, {}, {}, {}, host - device}, std::nullopt, LayerGroup::tensor, {}});
 }
 
 class PieceTimer {
  public:
-  PieceTimer(const CellGroups& groups, double share) : groups_(groups), share_(share) {}
+  PieceTimer(const CellGroups& groups, const Wire& wire, double share) : groups_(groups), wire_(wire), share_(share) {}
 
   [[nodiscard]] TimedPiece timed(const Piece& piece) const {
-    TimedPiece timed{piece.kind, piece.name, piece.kernel.value_or(Kernel{}), std::nullopt, LayerGroup::tensor, {}};
+    TimedPiece timed{piece.kind, piece.name, piece.kernel.value_or(Kernel{}), std::nullopt, LayerGroup::tensor, {}, 0, piece.behind};
     if (piece.collective) price(*piece.collective, timed);
     return timed;
   }
@@ -62,16 +71,28 @@ class PieceTimer {
 
  private:
   void price(const LayerCollective& collective, TimedPiece& timed) const {
-    const RingGroup& group = collective.group == LayerGroup::tensor ? groups_.tensor : groups_.context;
+    const RingGroup& group = groups_.of(collective.group);
     CollectiveShape shape = group.shape;
     shape.kind = collective.kind;
     timed.group = collective.group;
-    timed.collective = collective_cost(shape, group.transport, collective.size);
+    timed.collective = is_regular(collective) ? collective_cost(shape, group.transport, collective.size) : by_wire(shape, group.transport, collective.size);
     timed.collective_alone = timed.collective->alone(group.together_rate);
     timed.share = share_;
   }
 
+  /// The Plan's `wire.all_gather` is for the blocks of a grid: `grouped` are SUMMA's broadcasts, one a member (and its reductions).
+  bool is_regular(const LayerCollective& collective) const {
+    const bool on_grid = collective.group != LayerGroup::tensor && collective.group != LayerGroup::context;
+    return !on_grid || collective.kind == CollectiveKind::all_reduce || wire_.all_gather == Algorithm::automatic;
+  }
+
+  CollectiveCost by_wire(const CollectiveShape& shape, const Transport& transport, Bytes size) const {
+    const std::vector<Bytes> parts(std::size_t(shape.members), size / double(shape.members));
+    return uneven_cost(shape, transport, parts, wire_.all_gather);
+  }
+
   const CellGroups& groups_;
+  const Wire& wire_;
   double share_;
 };
 
@@ -144,7 +165,18 @@ LayerWork slowest_work(const LayerType& layer, const LayerCut& cut, const std::v
 
 }  // namespace
 
+const RingGroup& CellGroups::of(LayerGroup group) const {
+  switch (group) {
+    case LayerGroup::context: return context;
+    case LayerGroup::rows: return rows;
+    case LayerGroup::columns: return columns;
+    case LayerGroup::inner: return inner;
+    default: return tensor;
+  }
+}
+
 Seconds TimedPiece::alone() const {
+  if (behind) return kernel.alone + collective_alone;
   if (!collective || kernel.alone <= Seconds(0)) return std::max(kernel.alone, collective_alone);
   return std::max(collective_alone, kernel.alone + (collective_alone - collective->delay) * share);
 }
@@ -152,7 +184,7 @@ Seconds TimedPiece::alone() const {
 Bytes transfer_bytes(const StageRole& role, const Module& module, const Workload& workload, LayerId last, int senders,
                      int receivers) {
   if (only_measured(module)) return measured_crossing(module, last) * role.cut.sequences;
-  const bool sliced = role.cut.tensor > 1 && (role.cut.sequence_parallel || workload.software.pipeline_scatter_gather);
+  const bool sliced = role.cut.tensor > 1 && (role.cut.grid.members() > 1 || role.cut.sequence_parallel || workload.software.pipeline_scatter_gather);
   const Bytes whole = activation_bytes(role, module, workload);
   return sliced ? whole * (role.cut.context / double(std::max(senders, receivers))) : whole;
 }
@@ -167,12 +199,12 @@ Kernel relayout_kernel(const Cell& cell, const Cluster& cluster, double paramete
 StageWork stage_work(const Cell& cell, const StageRole& role, const Module& module, const Cluster& cluster, const Workload& workload,
                      const CellGroups& groups) {
   const std::vector<Speed> speeds = distinct_speeds(cell, role, cluster);
-  const PieceTimer timer(groups, largest_share(cell, cluster));
+  const PieceTimer timer(groups, role.wire, largest_share(cell, cluster));
   std::map<std::pair<LayerTypeId, RecomputeKind>, LayerPieces> known;
   std::map<std::pair<LayerTypeId, RecomputeKind>, Flops> recomputed;
   StageWork work;
   for (std::size_t i = 0; i < role.layers.size(); ++i) {
-    const LayerCut cut = role.cut_of(i);
+    const LayerCut cut = slice_of(role.cut_of(i));
     const std::pair kind(module.layers[index(role.layers[i])].type, cut.recompute);
     if (!known.contains(kind)) {
       const LayerWork layer = slowest_work(module.types[index(kind.first)], cut, speeds, cluster, workload);
@@ -183,10 +215,10 @@ StageWork stage_work(const Cell& cell, const StageRole& role, const Module& modu
       keep_notes(layer.notes, work.notes);
       const bool measured = module.types[index(kind.first)].profile.has_value();  // with the host's time in it
       if (workload.software.eager_host && !workload.software.cuda_graphs && !measured) {
-        wait_for_host({}, pieces.forward, TaskKind::forward);
-        wait_for_host(pieces.recompute, pieces.backward, TaskKind::backward);
+        wait_for_host({}, pieces.forward, TaskKind::forward, cut.hides_slices);
+        wait_for_host(pieces.recompute, pieces.backward, TaskKind::backward, cut.hides_slices);
       }
-      recomputed[kind] = layer.recomputed * (speeds[0].part > 0 ? role.cut.context / speeds[0].part : double(cell.members.size()));
+      recomputed[kind] = layer.recomputed * (speeds[0].part > 0 ? role.cut.context / speeds[0].part : double(cell.members.size())) * double(cut.slices.rows);
     }
     work.layers.push_back(known[kind]);
     work.layers.back().layer = role.layers[i];

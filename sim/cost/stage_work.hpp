@@ -11,7 +11,7 @@
 
 namespace trainyard {
 
-/// A kernel, a collective over a tensor or context group of the cell, or both at once.
+/// A kernel, a collective over a group of the cell, or both at once; `behind` as in Piece.
 struct TimedPiece {
   TaskKind kind = TaskKind::forward;
   std::string name;
@@ -20,9 +20,11 @@ struct TimedPiece {
   LayerGroup group = LayerGroup::tensor;   ///< of the collective
   Seconds collective_alone{};              ///< with only its own class beside it
   double share = 0;                        ///< of the device's compute that the collective takes while it moves bytes
+  bool behind = false;
   [[nodiscard]] Seconds alone() const;     ///< the longer of the two: max(collective, kernel + share · time of its bytes)
 };
 
+/// Of one slice, where the micro-batch is cut into slices.
 struct LayerPieces {
   LayerId layer{};
   std::vector<TimedPiece> forward, recompute, backward;   ///< recompute: what the backward pass does again first
@@ -44,7 +46,8 @@ struct RingGroup {
 };
 /// Unused where the axis has one member.
 struct CellGroups {
-  RingGroup tensor, context;
+  RingGroup tensor, context, rows, columns, inner;
+  [[nodiscard]] const RingGroup& of(LayerGroup group) const;
 };
 
 /// Members of different types or slowdowns: each kernel takes as long as the slowest member needs, since the group advances in lock step.

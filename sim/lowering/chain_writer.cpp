@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/cost/slice_order.hpp"
+
 namespace trainyard {
 namespace {
 
@@ -17,13 +19,24 @@ void add_part(std::vector<TimePart>& parts, TaskKind kind, Seconds time) {
 }
 
 TaskKind traffic_kind(const TimedPiece& piece) {
-  return piece.group == LayerGroup::tensor ? TaskKind::tensor : TaskKind::context;
+  return piece.group == LayerGroup::context ? TaskKind::context : TaskKind::tensor;
 }
 
-void add_kernel_of(const TimedPiece& piece, Kernel& total) {
-  total.flops += piece.kernel.flops;
-  total.bytes += piece.kernel.bytes;
-  total.alone += piece.kernel.alone;
+void add_kernel_of(const TimedPiece& piece, Kernel& total, int times = 1) {
+  total.flops += piece.kernel.flops * double(times);
+  total.bytes += piece.kernel.bytes * double(times);
+  total.alone += piece.kernel.alone * double(times);
+}
+
+/// Pieces of each of `slices` slices that take `time` together: what kernels leave of it is exposed traffic.
+void add_slices_of(const std::vector<TimedPiece>& pieces, int slices, Seconds time, Kernel& total, std::vector<TimePart>& parts) {
+  const Seconds before = total.alone;
+  for (const TimedPiece& piece : pieces) {
+    add_kernel_of(piece, total, slices);
+    add_part(parts, piece.kind, piece.kernel.alone * double(slices));
+  }
+  add_part(parts, TaskKind::tensor, time - (total.alone - before));
+  total.alone = before + time;
 }
 
 }  // namespace
@@ -31,21 +44,41 @@ void add_kernel_of(const TimedPiece& piece, Kernel& total) {
 ChainWriter::ChainWriter(Emission& emission, const std::vector<int>& devices, const GroupClasses& groups, TaskLabel label)
     : emission_(emission), devices_(devices), groups_(groups), label_(std::move(label)), first_(kNone) {}
 
-TaskSpan ChainWriter::merged(const std::vector<TimedPiece>& pieces) {
+TaskSpan ChainWriter::merged(const PassPieces& pieces, const LayerCut& cut) {
   Kernel total;
   std::vector<TimePart> parts;
-  for (const TimedPiece& piece : pieces) {
-    const Seconds exposed = piece.alone() - piece.kernel.alone;
-    add_kernel_of(piece, total);
-    total.alone += exposed;
-    add_part(parts, piece.kind, piece.kernel.alone);
-    add_part(parts, traffic_kind(piece), exposed);
-  }
+  const auto add = [&](const std::vector<TimedPiece>& several) {
+    for (const TimedPiece& piece : several) {
+      const Seconds exposed = piece.alone() - piece.kernel.alone;
+      add_kernel_of(piece, total);
+      total.alone += exposed;
+      add_part(parts, piece.kind, piece.kernel.alone);
+      add_part(parts, traffic_kind(piece), exposed);
+    }
+  };
+  add(pieces.before);
+  if (cut.slices == Slices{})
+    add(pieces.layers);
+  else
+    add_slices_of(pieces.layers, cut.slices.rows, pass_time(pieces.layers, cut), total, parts);
+  add(pieces.behind);
   const TaskId task = add_kernel(total, std::move(parts), "");
   return {task, task};
 }
 
-TaskSpan ChainWriter::chain(const std::vector<TimedPiece>& pieces, bool each_operator) {
+TaskSpan ChainWriter::chain(const PassPieces& pieces, const LayerCut& cut, bool each_operator) {
+  add(pieces.before, each_operator);
+  if (cut.slices == Slices{})
+    add(pieces.layers, each_operator);
+  else
+    add_slices(pieces.layers, cut, each_operator);
+  add(pieces.behind, each_operator);
+  flush();
+  if (ends_.empty()) ends_ = {join({})};  // weight gradients of layers without products
+  return {first_, ends_.size() == 1 ? ends_.front() : join(ends_)};
+}
+
+void ChainWriter::add(const std::vector<TimedPiece>& pieces, bool each_operator) {
   for (const TimedPiece& piece : pieces) {
     if (piece.collective && piece.kernel.alone > Seconds(0)) {
       write_beside(piece);
@@ -65,9 +98,34 @@ TaskSpan ChainWriter::chain(const std::vector<TimedPiece>& pieces, bool each_ope
     add_kernel_of(piece, open_);
     add_part(open_parts_, piece.kind, piece.kernel.alone);
   }
+}
+
+void ChainWriter::add_slices(const std::vector<TimedPiece>& pieces, const LayerCut& cut, bool each_operator) {
   flush();
-  if (ends_.empty()) ends_ = {join({})};  // weight gradients of layers without products
-  return {first_, ends_.size() == 1 ? ends_.front() : join(ends_)};
+  if (pieces.empty()) return;
+  if (ends_.empty()) ends_ = {join({})};
+  const SliceOrder order = slice_order(pieces, cut, each_operator);
+  std::vector<std::vector<TaskId>> written;
+  for (const SliceStep& step : order.steps) {
+    written.push_back(step.collective ? add_collectives(pieces[step.from]) : std::vector{add_run(pieces, step)});
+    for (const TaskId task : written.back()) {
+      if (step.after.empty()) link(task, ends_);
+      for (const std::size_t before : step.after) link(task, written[before]);
+    }
+  }
+  ends_.clear();
+  for (const std::size_t last : order.last) ends_.insert(ends_.end(), written[last].begin(), written[last].end());
+}
+
+/// The kernels of one step of a slice.
+TaskId ChainWriter::add_run(const std::vector<TimedPiece>& pieces, const SliceStep& step) {
+  Kernel run;
+  std::vector<TimePart> parts;
+  for (std::size_t i = step.from; i < step.to; ++i) {
+    add_kernel_of(pieces[i], run);
+    add_part(parts, pieces[i].kind, pieces[i].kernel.alone);
+  }
+  return add_kernel(run, std::move(parts), step.to == step.from + 1 ? pieces[step.from].name : "");
 }
 
 void ChainWriter::write_beside(const TimedPiece& piece) {
@@ -118,15 +176,14 @@ TaskId ChainWriter::add_kernel(const Kernel& kernel, std::vector<TimePart> parts
 }
 
 std::vector<TaskId> ChainWriter::add_collectives(const TimedPiece& piece) {
-  const bool tensor = piece.group == LayerGroup::tensor;
   std::vector<TaskId> tasks;
-  for (const int c : tensor ? groups_.tensor : groups_.context) {
+  for (const int c : groups_.of(piece.group)) {
     const CommunicatorClass& group = emission_.resources.communicators[c];
     Task task;
     task.label = label_;
     task.label.kind = traffic_kind(piece);
     task.label.detail = piece.name;
-    task.slots = emission_.collective_slots(group.devices, tensor ? DeviceStream::tensor : DeviceStream::context);
+    task.slots = emission_.collective_slots(group.devices, piece.group == LayerGroup::context ? DeviceStream::context : DeviceStream::tensor);
     task.phases.push_back({piece.collective->delay, std::nullopt, {{group.path, piece.collective->bytes}}});
     tasks.push_back(emission_.add(std::move(task)));
   }

@@ -8,17 +8,27 @@
 
 namespace trainyard {
 
+struct SliceStep;
+
+/// The pieces of one operation: `layers` run in slices where the micro-batch is cut into them, what stands around them does not.
+struct PassPieces {
+  std::vector<TimedPiece> before, layers, behind;
+};
+
 /// Writes pieces in order; the chain begins and ends in one task each, so that others can hang on it.
 class ChainWriter {
  public:
   ChainWriter(Emission& emission, const std::vector<int>& devices, const GroupClasses& groups, TaskLabel label);
 
   /// One task of the exact total.
-  TaskSpan merged(const std::vector<TimedPiece>& pieces);
+  TaskSpan merged(const PassPieces& pieces, const LayerCut& cut);
   /// Kernels between two collectives are one task, or with `each_operator` a task each; collectives are flows.
-  TaskSpan chain(const std::vector<TimedPiece>& pieces, bool each_operator);
+  TaskSpan chain(const PassPieces& pieces, const LayerCut& cut, bool each_operator);
 
  private:
+  void add(const std::vector<TimedPiece>& pieces, bool each_operator);
+  void add_slices(const std::vector<TimedPiece>& pieces, const LayerCut& cut, bool each_operator);
+  TaskId add_run(const std::vector<TimedPiece>& pieces, const SliceStep& step);
   TaskId add_kernel(const Kernel& kernel, std::vector<TimePart> parts, const std::string& detail);
   std::vector<TaskId> add_collectives(const TimedPiece& piece);
   void link(TaskId task, const std::vector<TaskId>& after);

@@ -89,10 +89,13 @@ class CellWriter final : public OperationWriter {
   TaskId write_repeated(const ScheduledOperation& op) {
     if (repeated_.forward.empty()) return kNone;
     TaskSpan whole{kNone, kNone};
-    return write_chain(drawn(repeated_.forward, op), label(TaskKind::recompute, op), whole).last;
+    return write_chain(drawn({repeated_.forward, {}, {}}, op), label(TaskKind::recompute, op), whole).last;
   }
 
-  CellGroups cell_groups() const { return {slowest_of(groups_.tensor), slowest_of(groups_.context)}; }
+  CellGroups cell_groups() const {
+    const auto slowest = [&](LayerGroup axis) { return slowest_of(groups_.of(axis)); };
+    return {slowest(LayerGroup::tensor), slowest(LayerGroup::context), slowest(LayerGroup::rows), slowest(LayerGroup::columns), slowest(LayerGroup::inner)};
+  }
 
   /// Groups of one axis advance together: the slowest stands for all.
   RingGroup slowest_of(const std::vector<int>& classes) const {
@@ -135,10 +138,10 @@ class CellWriter final : public OperationWriter {
     const bool by_bucket = awaits_weights(op);
     TaskSpan whole{kNone, kNone};
     for (const Segment& segment : segments_.of(op.chunk, by_bucket)) {
-      std::vector<TimedPiece> pieces;
-      if (segment.from == role_.first_of(op.chunk) && receives(op)) pieces = work_.receive;
-      if (role_.zero >= 1 && op.first_use) append(pieces, relayouts(segment, emission_.workload.precision));
-      for (std::size_t i = segment.from; i < segment.to; ++i) append(pieces, work_.layers[i].forward);
+      PassPieces pieces;
+      if (segment.from == role_.first_of(op.chunk) && receives(op)) pieces.before = work_.receive;
+      if (role_.zero >= 1 && op.first_use) append(pieces.before, relayouts(segment, emission_.workload.precision));
+      for (std::size_t i = segment.from; i < segment.to; ++i) append(pieces.layers, work_.layers[i].forward);
       const TaskSpan span = write_chain(drawn(pieces, op), label(TaskKind::forward, op), whole);
       layer_spans_[segment.from - role_.first_of(op.chunk)] = span;
       if (role_.leaves_device()) hold_forward(segment.from, span);
@@ -153,17 +156,17 @@ class CellWriter final : public OperationWriter {
     TaskSpan whole{kNone, kNone};
     const std::vector<Segment> parts = segments_.of(op.chunk, by_bucket);
     auto segment = parts.rbegin();
-    std::vector<TimedPiece> pieces;
-    if (receives(op)) pieces = work_.receive;
+    PassPieces pieces;
+    if (receives(op)) pieces.before = work_.receive;
     for (const LayerVisit& visit : layer_visits(*emission_.placement.module, role_, op)) {
       const LayerPieces& layer = work_.layers[role_.first_of(op.chunk) + visit.position];
-      if (visit.rebuilds || visit.rebuilds_first) append(pieces, layer.recompute);
-      if (!visit.rebuilds) append(pieces, op.split ? input_gradients(layer.backward) : layer.backward);
+      if (visit.rebuilds || visit.rebuilds_first) append(pieces.layers, layer.recompute);
+      if (!visit.rebuilds) append(pieces.layers, op.split ? input_gradients(layer.backward) : layer.backward);
       const bool ends_segment = !visit.rebuilds && role_.first_of(op.chunk) + visit.position == segment->from;
       if (!ends_segment && !(visit.rebuilds && segments_.by_layer())) continue;
-      if (!visit.rebuilds && !op.split && exchanges_gradients(op)) append(pieces, relayouts(*segment, gradient_type()));
+      if (!visit.rebuilds && !op.split && exchanges_gradients(op)) append(pieces.behind, relayouts(*segment, gradient_type()));
       const TaskSpan span = write_chain(drawn(pieces, op), label(visit.rebuilds ? TaskKind::recompute : TaskKind::backward, op), whole);
-      pieces.clear();
+      pieces = {};
       (visit.rebuilds ? rebuilt_spans_ : layer_spans_)[visit.position] = span;
       if (role_.leaves_device()) hold_backward(role_.first_of(op.chunk) + visit.position, visit, span);
       if (visit.rebuilds) continue;
@@ -180,9 +183,9 @@ class CellWriter final : public OperationWriter {
     TaskSpan whole{kNone, kNone};
     const std::vector<Segment> parts = segments_.of(op.chunk, by_bucket);
     for (auto segment = parts.rbegin(); segment != parts.rend(); ++segment) {
-      std::vector<TimedPiece> pieces;
-      for (std::size_t i = segment->to; i-- > segment->from;) append(pieces, weight_gradients(work_.layers[i].backward));
-      if (exchanges_gradients(op)) append(pieces, relayouts(*segment, gradient_type()));
+      PassPieces pieces;
+      for (std::size_t i = segment->to; i-- > segment->from;) append(pieces.layers, weight_gradients(work_.layers[i].backward));
+      if (exchanges_gradients(op)) append(pieces.behind, relayouts(*segment, gradient_type()));
       const TaskSpan span = write_chain(drawn(pieces, op), label(TaskKind::weight_gradient, op), whole);
       if (by_bucket && segment->run >= 0) tasks_.backward_of_bucket[{segment->run, role_.layers[segment->from]}].push_back(span);
     }
@@ -191,8 +194,10 @@ class CellWriter final : public OperationWriter {
     return whole;
   }
 
-  std::vector<TimedPiece> drawn(std::vector<TimedPiece> pieces, const ScheduledOperation& op) const {
-    return emission_.jitter.applied(std::move(pieces), cell_, {op.kind, op.chunk, op.micro_batch});
+  PassPieces drawn(PassPieces pieces, const ScheduledOperation& op) const {
+    for (std::vector<TimedPiece>* part : {&pieces.before, &pieces.layers, &pieces.behind})
+      *part = emission_.jitter.applied(std::move(*part), cell_, {op.kind, op.chunk, op.micro_batch});
+    return pieces;
   }
 
   /// Whether an exchange of gradients follows this backward pass.
@@ -280,11 +285,11 @@ class CellWriter final : public OperationWriter {
 
   /// One task of the exact total where nobody else's traffic can meet these pieces, else a chain with its collectives as flows;
   /// appended to `whole`.
-  TaskSpan write_chain(const std::vector<TimedPiece>& pieces, const TaskLabel& label, TaskSpan& whole) {
+  TaskSpan write_chain(const PassPieces& pieces, const TaskLabel& label, TaskSpan& whole) {
     const bool each_operator = emission_.options.full_detail || kernels_slow_flows();
     const bool merge = !each_operator && private_ && !(beside_gradients_ && (meets_gradients_ || collectives_slow_kernels()));
     ChainWriter writer(emission_, devices_, groups_, label);
-    const TaskSpan span = merge ? writer.merged(pieces) : writer.chain(pieces, each_operator);
+    const TaskSpan span = merge ? writer.merged(pieces, role_.cut) : writer.chain(pieces, role_.cut, each_operator);
     if (whole.first == kNone)
       whole.first = span.first;
     else

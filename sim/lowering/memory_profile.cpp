@@ -7,7 +7,7 @@ namespace {
 
 struct Change {
   double at;
-  int order;                             ///< 0: an end, 1: a start
+  int order;                             ///< 0: an end, 1: a start, 2: the end of what took no time
   MemoryClass kind;
   Bytes stays, passes;                   ///< held from now on; held until the task ends
 };
@@ -40,7 +40,8 @@ std::vector<MemoryPeak> memory_peaks(const TaskGraph& graph, const Timeline& tim
       auto& list = changes[index(memory.processor)];
       const Bytes passing = std::max(Bytes(0), memory.peak_inside - memory.at_start);
       list.push_back({timeline.start[i].value, 1, memory.kind, memory.at_start, passing});
-      if (timeline.status[i] == TaskStatus::done) list.push_back({timeline.end[i].value, 0, memory.kind, memory.at_end, -passing});
+      const bool at_once = timeline.start[i] == timeline.end[i];
+      if (timeline.status[i] == TaskStatus::done) list.push_back({timeline.end[i].value, at_once ? 2 : 0, memory.kind, memory.at_end, -passing});
     }
   }
   std::vector<MemoryPeak> peaks;

@@ -127,7 +127,7 @@ class ResourceMaker {
   void find_cell_links() {
     cell_links_.resize(placement_.cells.size());
     for (const Communicator& group : traffic_.all)
-      if (is_cell_group(group.kind))
+      if (axis_of(group.kind))
         for (const auto& use : group.links) cell_links_[group.cells[0]].insert(use.first);
   }
 
@@ -144,6 +144,7 @@ class ResourceMaker {
     const StageRole& role = placement_.role(cell);
     std::size_t layers = role.layers.size();
     for (const auto& chunk : role.chunks) layers = std::min(layers, chunk.size());
+    if (role.cut.grid.members() > 1) return 1.0;
     const double t = role.cut.tensor, message = role.cut.sequence_parallel ? 1 / t : 1.0;
     return t == 1 ? 1.0 : message / (4.0 * double(layers) * (t - 1) / t);
   }
@@ -233,8 +234,8 @@ class ResourceMaker {
     const auto& members = placement_.cells[cell].members;
     resources_.cell_devices.push_back(device_classes(members.begin(), members.end()));
     const GroupClasses& groups = resources_.groups_of_cell[c];
-    std::vector<int> all = groups.tensor;
-    all.insert(all.end(), groups.context.begin(), groups.context.end());
+    std::vector<int> all;
+    for (const std::vector<int>& axis : groups.by_axis) all.insert(all.end(), axis.begin(), axis.end());
     resources_.groups_are_private.push_back(std::ranges::all_of(all, [&](int group) { return is_private(group); }));
     resources_.groups_meet_gradients.push_back(std::ranges::any_of(all, [&](int group) { return meets_gradients(group); }));
   }
@@ -243,13 +244,11 @@ class ResourceMaker {
     resources_.groups_of_cell.resize(symmetry_.cells.classes());
     for (int c = 0; c < symmetry_.communicators.classes(); ++c) {
       const Communicator& first = *resources_.communicators[c].first;
-      if (!is_cell_group(first.kind)) continue;
-      GroupClasses& groups = resources_.groups_of_cell[symmetry_.cells.class_of[first.cells[0]]];
-      (first.kind == CommunicatorKind::tensor ? groups.tensor : groups.context).push_back(c);
+      const auto axis = axis_of(first.kind);
+      if (axis) resources_.groups_of_cell[symmetry_.cells.class_of[first.cells[0]]].by_axis[std::size_t(*axis)].push_back(c);
     }
   }
 
-  static bool is_cell_group(CommunicatorKind kind) { return kind == CommunicatorKind::tensor || kind == CommunicatorKind::context; }
   static bool is_transfer(CommunicatorKind kind) {
     return kind == CommunicatorKind::forward_transfer || kind == CommunicatorKind::backward_transfer;
   }
@@ -269,7 +268,7 @@ class ResourceMaker {
     return std::ranges::any_of(resources_.communicators[group].first->links, [&](const auto& use) {
       return std::ranges::any_of(users_[symmetry_.links.class_of[index(use.first)]], [&](int user) {
         const CommunicatorKind kind = traffic_.all[user].kind;
-        return !is_cell_group(kind) && !is_transfer(kind);
+        return !axis_of(kind) && !is_transfer(kind);
       });
     });
   }

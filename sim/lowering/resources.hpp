@@ -1,6 +1,7 @@
 // Processors, streams, channels and paths of the graph: one for each class of devices, links and communicators.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,9 +32,10 @@ struct CommunicatorClass {
   int per_host = 1;                      ///< the same: communicators of this class on each host
 };
 
-/// Communicator classes of a cell's tensor and context groups.
+/// Communicator classes of a cell's groups, by axis.
 struct GroupClasses {
-  std::vector<int> tensor, context;
+  std::array<std::vector<int>, 5> by_axis;
+  [[nodiscard]] const std::vector<int>& of(LayerGroup axis) const { return by_axis[std::size_t(axis)]; }
 };
 
 /// The part of the graph that all tasks stand on, and how to find it.

@@ -92,6 +92,7 @@ class SymmetryGraph {
     Label label;
     label << 3 << role.position << role.stages << role.micro_batches << role.cut.context << int(role.cut.context_kind) << role.zero << role.shards << int(role.regather) << int(role.redundant_forward) << role.cut.tensor
           << int(role.cut.sequence_parallel) << role.cut.sequences;
+    label << role.cut.grid.rows << role.cut.grid.columns << role.cut.grid.inner << role.cut.slices.rows << role.cut.slices.columns << int(role.cut.hides_slices);
     label << int(role.wire.all_reduce) << int(role.wire.all_gather);
     for (const auto& [state, type] : role.wire.types) label << int(state) << int(type);
     for (const LayerHome& home : role.homes) {

@@ -86,9 +86,27 @@ std::vector<DeviceId> members_of(const Cell& cell, int first, int count, int str
   return members;
 }
 
+/// Every line of a grid along each axis.
+void add_grid_lines(const Placement& placement, int cell, const Router& router, TrafficMap& traffic) {
+  const ProductGrid& grid = placement.role(cell).cut.grid;
+  for (int at = 0; at < grid.members(); ++at) {
+    const auto line = [&](CommunicatorKind kind, int size, int stride) {
+      const bool begins = at / stride % size == 0;
+      if (size > 1 && begins) traffic.all.push_back(ring_of(kind, members_of(placement.cells[cell], at, size, stride), {cell}, router));
+    };
+    line(CommunicatorKind::rows, grid.rows, grid.columns * grid.inner);
+    line(CommunicatorKind::columns, grid.columns, grid.inner);
+    line(CommunicatorKind::inner, grid.inner, 1);
+  }
+}
+
 void add_cell_groups(const Placement& placement, const Router& router, TrafficMap& traffic) {
   for (std::size_t i = 0; i < placement.cells.size(); ++i) {
     const LayerCut& cut = placement.role(int(i)).cut;
+    if (cut.grid.members() > 1) {
+      add_grid_lines(placement, int(i), router, traffic);
+      continue;
+    }
     for (int c = 0; c < cut.context && cut.tensor > 1; ++c)
       traffic.all.push_back(
           ring_of(CommunicatorKind::tensor, members_of(placement.cells[i], c * cut.tensor, cut.tensor, 1), {int(i)}, router));
@@ -278,6 +296,17 @@ void add_insides(const Placement& placement, const Router& router, TrafficMap& t
 }
 
 }  // namespace
+
+std::optional<LayerGroup> axis_of(CommunicatorKind kind) {
+  switch (kind) {
+    case CommunicatorKind::tensor: return LayerGroup::tensor;
+    case CommunicatorKind::context: return LayerGroup::context;
+    case CommunicatorKind::rows: return LayerGroup::rows;
+    case CommunicatorKind::columns: return LayerGroup::columns;
+    case CommunicatorKind::inner: return LayerGroup::inner;
+    default: return std::nullopt;
+  }
+}
 
 int LayerRun::slices(const Placement& placement) const {
   int slices = 1, role = -1;

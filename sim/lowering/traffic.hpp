@@ -11,10 +11,10 @@
 
 namespace trainyard {
 
-/// `shards` gathers weights and scatters gradients of zero 3; `replicas` adds up equal shards. `to_device`, `to_host`: copies of one
+/// The first five lie inside a cell, one an axis. `shards` gathers weights and scatters gradients of zero 3; `replicas` adds up equal shards. `to_device`, `to_host`: copies of one
 /// device; `host_work`: what its worker on the host does.
 enum class CommunicatorKind {
-  tensor, context, forward_transfer, backward_transfer, reshard_forward, reshard_backward, gradients, tied_embedding, shards, replicas, to_device, to_host, host_work
+  tensor, context, rows, columns, inner, forward_transfer, backward_transfer, reshard_forward, reshard_backward, gradients, tied_embedding, shards, replicas, to_device, to_host, host_work
 };
 
 /// Layers whose gradients the same cells hold: they are synchronised together, in buckets.
@@ -61,12 +61,15 @@ struct Communicator {
   [[nodiscard]] CollectiveShape shape(CollectiveKind kind_of_collective) const;
 };
 
+/// The axis of a cell that a communicator's members lie along; nothing for traffic between cells.
+[[nodiscard]] std::optional<LayerGroup> axis_of(CommunicatorKind kind);
+
 struct TrafficMap {
   std::vector<LayerRun> runs;            ///< in the model's order
   std::vector<Communicator> all;
 };
 
-/// Tensor and context groups (size above 1), transfers between neighbouring visits in both directions (a cell exchanges
+/// Groups along each axis of a cell (size above 1), transfers between neighbouring visits in both directions (a cell exchanges
 /// with every cell that holds samples of its own), changes of layout inside a stage, gradient groups (one a layer run
 /// and tensor rank, above one holder; where holders cut a layer differently, one a part of the common refinement; with zero 3 instead one a stage among its shards and
 /// one among all replicas of each part), and the reduction of a table that first and last stage share.

@@ -58,13 +58,19 @@ void check_order(const PartView& view, std::size_t p, Problems& problems) {
     if (visited[i] < visited[i - 1]) return report(visited[i - 1], visited[i]);
 }
 
+/// What cuts a data rank's samples further: slices, and the rows and the inner side of a grid, whose attention works on whole samples.
+int parts_of(const Settings& settings) {
+  return settings.slices->rows * axis_size(*settings.layout, AxisKind::rows) * axis_size(*settings.layout, AxisKind::inner);
+}
+
 void check_stage_samples(const PartView& view, std::size_t p, std::size_t s, Problems& problems) {
   const Pipeline& pipeline = view.part.pipelines[p];
   const double samples = pipeline.batch / pipeline.micro_batches;
-  std::set<int> reported;
+  std::set<int> reported, cut_finer;
   for (const auto& chunk : view.part.stages[s].chunks)
     for (const LayerId layer : chunk) {
-      const Layout layout = *settings_of(view.part.stages[s], layer, view.workload).layout;
+      const Settings settings = settings_of(view.part.stages[s], layer, view.workload);
+      const Layout& layout = *settings.layout;
       const auto unequal = std::ranges::find_if(layout, [](const Axis& axis) { return axis.kind == AxisKind::data && are_unequal(axis.shares); });
       if (unequal != layout.end()) {
         if (whole(samples) && std::ranges::count(whole_shares(unequal->shares, int(std::round(samples))), 0) == 0) continue;
@@ -76,6 +82,10 @@ void check_stage_samples(const PartView& view, std::size_t p, std::size_t s, Pro
       if (!whole(samples / members) && reported.insert(members).second)
         problems.push_back(fmt::format("{}, {}: a micro-batch of {} samples does not divide over {} data ranks",
                                        view.pipeline_name(p), view.stage_name(s), samples, members));
+      const int parts = parts_of(settings);
+      if (whole(samples / members) && !whole(samples / members / parts) && cut_finer.insert(parts).second)
+        problems.push_back(fmt::format("{}, {}: {} samples of a data rank do not divide over {} {}", view.pipeline_name(p), view.stage_name(s),
+                                       samples / members, parts, *settings.slices == Slices{} ? "parts of a grid (rows x inner)" : "slices"));
     }
 }
 

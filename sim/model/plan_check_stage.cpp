@@ -75,8 +75,10 @@ void check_heads(const PartView& view, std::size_t s, LayerId layer, const Layou
                  Problems& problems) {
   const bool ulysses = settings_of(view.part.stages[s], layer, view.workload).context_kind == ContextKind::ulysses;
   const int by_context = ulysses ? axis_size(layout, AxisKind::context) : 1;
-  const int tensor = axis_size(layout, AxisKind::tensor) * by_context;
-  const std::string axes = by_context == 1 ? fmt::format("tensor: {}", tensor)
+  const int columns = axis_size(layout, AxisKind::columns);   // of a grid: the product behind the norm cuts the heads
+  const int tensor = axis_size(layout, AxisKind::tensor) * by_context * columns;
+  const std::string axes = columns > 1       ? fmt::format("columns: {}", columns)
+                           : by_context == 1 ? fmt::format("tensor: {}", tensor)
                                            : fmt::format("tensor: {} x ulysses context: {}", tensor / by_context, by_context);
   const auto unequal = std::ranges::find_if(layout, [](const Axis& axis) { return axis.kind == AxisKind::tensor && are_unequal(axis.shares); });
   const Module& module = view.module();

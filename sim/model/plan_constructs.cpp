@@ -8,70 +8,18 @@
 #include <tuple>
 
 #include "sim/model/plan_check.hpp"
+#include "sim/model/plan_questions.hpp"
 #include "sim/model/plan_words.hpp"
 #include "sim/model/whole_shares.hpp"
 
 namespace trainyard::plan_check {
 namespace {
 
-struct Question {
-  const Plan& plan;
-  const Cluster& cluster;
-  const Workload& workload;
-};
-struct Construct {
-  std::string_view name;
-  bool (*used)(const Question&);
-};
-
-template <class Predicate>
-bool any_part(const Question& q, Predicate predicate) {
-  return std::ranges::any_of(q.plan.phases,
-                             [&](const PlanPhase& phase) { return std::ranges::any_of(phase.parts, predicate); });
-}
-
-template <class Predicate>
-bool any_stage(const Question& q, Predicate predicate) {
-  return any_part(q, [&](const Part& part) { return std::ranges::any_of(part.stages, predicate); });
-}
-
-template <class Predicate>
-bool any_rule(const Question& q, Predicate predicate) {
-  return any_stage(q, [&](const Stage& stage) { return std::ranges::any_of(stage.rules, predicate); });
-}
-
-/// A setting that some rule gives.
-template <class Predicate>
-bool any_setting(const Question& q, Predicate predicate) {
-  return any_rule(q, [&](const Rule& rule) { return predicate(rule.settings); });
-}
-
 template <AxisKind kind>
 bool has_axis(const Question& q) {
   return any_setting(q, [](const Settings& s) {
     return s.layout && std::ranges::any_of(*s.layout, [](const Axis& a) { return a.kind == kind && a.size() > 1; });
   });
-}
-
-std::vector<LayerId> layers_of(const Stage& stage) {
-  std::vector<LayerId> layers;
-  for (const auto& chunk : stage.chunks) layers.insert(layers.end(), chunk.begin(), chunk.end());
-  return layers;
-}
-
-/// Whether what `of` takes from a layer's settings differs between layers of one stage.
-template <class Of>
-bool differs_inside_stage(const Question& q, Of of) {
-  return any_stage(q, [&](const Stage& stage) {
-    const std::vector<LayerId> layers = layers_of(stage);
-    return std::ranges::any_of(layers, [&](LayerId layer) {
-      return of(settings_of(stage, layer, q.workload)) != of(settings_of(stage, layers.front(), q.workload));
-    });
-  });
-}
-
-bool uses_schedule(const Question& q, std::string_view schedule) {
-  return any_part(q, [&](const Part& part) { return part.schedule == schedule; });
 }
 
 bool shares_table(const Workload& workload, LayerId layer) {
@@ -81,11 +29,6 @@ bool shares_table(const Workload& workload, LayerId layer) {
       return std::ranges::find(other.tied_to, layer) != other.tied_to.end();
     });
   });
-}
-
-/// Of one chunk each, on devices that work for no other.
-bool has_plain_stages(const Question& q) {
-  return !any_stage(q, [](const Stage& stage) { return stage.chunks.size() > 1; }) && !uses_schedule(q, "dualpipe");
 }
 
 /// Layers of one stage with several chunks, or of a schedule whose devices work for several stages, must be cut alike.
@@ -178,13 +121,6 @@ bool orders_other_streams(const Question& q) {
 bool delays_other_operations(const Question& q) {
   return any_lane(q, [](const Lane& lane) {
     return std::ranges::any_of(lane.entries, [](const Entry& e) { return e.not_before && e.operation.kind != 'R'; });
-  });
-}
-
-template <class Of>
-bool any_layer_settings(const Question& q, Of of) {
-  return any_stage(q, [&](const Stage& stage) {
-    return std::ranges::any_of(layers_of(stage), [&](LayerId layer) { return of(settings_of(stage, layer, q.workload)); });
   });
 }
 
@@ -386,9 +322,6 @@ constexpr Construct kNotSimulated[] = {
      [](const Question& q) { return uses_zero(q, 3) && splits_backward(q); }},
     {"a `context` axis of different size in the stages of a pipeline", context_size_differs_in_pipeline},
     {"a `context` axis with `zero: 3` but no `shard` axis", shards_over_context},
-    {"`rows` axis", has_axis<AxisKind::rows>},
-    {"`columns` axis", has_axis<AxisKind::columns>},
-    {"`inner` axis", has_axis<AxisKind::inner>},
     {"`expert` or `table` axis", has_axis<AxisKind::items>},
     {"`variant` axis", has_axis<AxisKind::variant>},
     {"unequal shares of an axis other than data and tensor", has_other_unequal_shares},
@@ -432,12 +365,6 @@ constexpr Construct kNotSimulated[] = {
     {"pipelines that hold a layer with different `wire`",
      [](const Question& q) { return differs_between_pipelines(q, [](const Settings& s) { return wire_number(s); }); }},
     {"a shared table with different `wire`", wires_table_differently},
-    {"`slices`",
-     [](const Question& q) {
-       return any_setting(q, [](const Settings& s) { return s.slices && *s.slices != Slices{}; });
-     }},
-    {"`streams`",
-     [](const Question& q) { return any_setting(q, [](const Settings& s) { return !s.streams.empty(); }); }},
     {"`owners`", [](const Question& q) { return any_setting(q, [](const Settings& s) { return !s.owners.empty(); }); }},
 };
 
@@ -445,8 +372,9 @@ constexpr Construct kNotSimulated[] = {
 
 void check_constructs(const Plan& plan, const Cluster& cluster, const Workload& workload, Problems& problems) {
   const Question question{plan, cluster, workload};
-  for (const Construct& construct : kNotSimulated)
-    if (construct.used(question)) problems.push_back(fmt::format("{}: not simulated yet", construct.name));
+  for (const std::span<const Construct> table : {std::span<const Construct>(kNotSimulated), constructs_inside_layers()})
+    for (const Construct& construct : table)
+      if (construct.used(question)) problems.push_back(fmt::format("{}: not simulated yet", construct.name));
 }
 
 }  // namespace trainyard::plan_check

@@ -10,17 +10,14 @@
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/memory.hpp"
 #include "sim/cost/resharding.hpp"
+#include "sim/cost/slice_order.hpp"
 #include "sim/cost/stage_work.hpp"
 #include "sim/planning/link_times.hpp"
 
 namespace trainyard {
 namespace {
 
-Seconds total(const std::vector<TimedPiece>& pieces) {
-  Seconds sum{};
-  for (const TimedPiece& piece : pieces) sum += piece.alone();
-  return sum;
-}
+void append(std::vector<TimedPiece>& to, const std::vector<TimedPiece>& from) { to.insert(to.end(), from.begin(), from.end()); }
 
 /// How much of the other stages' passes a stage waits for at the ends of a step, and how many pipelines its devices work for.
 struct Ramp {
@@ -124,20 +121,32 @@ class Estimator {
     return types;
   }
 
+  CellGroups groups_of(int cell) const {
+    const LayerCut& cut = placement_.role(cell).cut;
+    const ProductGrid& grid = cut.grid;
+    const auto ring = [&](int size, int stride) { return ring_group(router_, cluster_, members_of(cell, size, stride)); };
+    if (grid.members() > 1)
+      return {{}, {}, ring(grid.rows, grid.columns * grid.inner), ring(grid.columns, grid.inner), ring(grid.inner, 1)};
+    return {ring(cut.tensor, 1), ring(cut.context, cut.tensor), {}, {}, {}};
+  }
+
   StageTimes cell_times(int cell) const {
     const StageRole& role = placement_.role(cell);
-    const StageWork work = stage_work(placement_.cells[cell], role, *placement_.module, cluster_, workload_,
-                                      {ring_group(router_, cluster_, members_of(cell, role.cut.tensor, 1)),
-                                       ring_group(router_, cluster_, members_of(cell, role.cut.context, role.cut.tensor))});
+    const StageWork work = stage_work(placement_.cells[cell], role, *placement_.module, cluster_, workload_, groups_of(cell));
     StageTimes times;
+    const Seconds receive = pass_time(work.receive, LayerCut{});
     for (std::size_t c = 0; c < role.chunks.size(); ++c) {
-      if (comes_from_elsewhere(role, placement_.before(role, int(c)))) times.forward += total(work.receive);
-      if (comes_from_elsewhere(role, placement_.after(role, int(c)))) times.backward += total(work.receive);
+      if (comes_from_elsewhere(role, placement_.before(role, int(c)))) times.forward += receive;
+      if (comes_from_elsewhere(role, placement_.after(role, int(c)))) times.backward += receive;
     }
-    for (const LayerPieces& layer : work.layers) {
-      times.forward += total(layer.forward);
-      times.backward += total(layer.recompute) + total(layer.backward);
+    std::vector<TimedPiece> forward, backward;
+    for (const LayerPieces& layer : work.layers) append(forward, layer.forward);
+    for (auto layer = work.layers.rbegin(); layer != work.layers.rend(); ++layer) {
+      append(backward, layer->recompute);
+      append(backward, layer->backward);
     }
+    times.forward += pass_time(forward, role.cut);
+    times.backward += pass_time(backward, role.cut);
     if (role.position + 1 < role.stages && role.section + 1 == role.sections) times.transfer = 2.0 * transfer_time(cell);
     return times;
   }

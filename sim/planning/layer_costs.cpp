@@ -62,7 +62,7 @@ const std::vector<LayerCost>& LayerCosts::of(const LayerQuestion& question) {
 std::vector<LayerCost> LayerCosts::measure(const LayerQuestion& question) const {
   const StageRole role = whole_role(question, module_, workload_);
   const Cell cell{0, 0, 0, StageId{}, question.group};
-  const StageWork work = stage_work(cell, role, module_, cluster_, workload_, {ring_group(router_, cluster_, question.group), {}});
+  const StageWork work = stage_work(cell, role, module_, cluster_, workload_, {ring_group(router_, cluster_, question.group), {}, {}, {}, {}});
   const std::vector<LayerMemory> memory =
       layer_memory(module_, role.layers, role.recompute, role.cut, cluster_.type_of(question.group.front()), workload_);
   std::vector<LayerCost> costs;

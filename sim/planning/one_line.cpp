@@ -192,6 +192,7 @@ class Line {
     if (deep) pieces.push_back(part_.schedule);
     const Settings& first = stages_.front().written;
     if (first.zero && *first.zero > 0) pieces.push_back(fmt::format("ZeRO-{}", *first.zero));
+    if (first.slices && *first.slices != Slices{}) pieces.push_back(fmt::format("slices {} x {}", first.slices->rows, first.slices->columns));
     if (const auto text = recompute_text()) pieces.push_back(*text);
     if (std::ranges::any_of(first.home, [](const auto& entry) { return entry.second.place != Place::device; }))
       pieces.emplace_back("offload");

@@ -90,6 +90,11 @@ class UniformSearch {
   }
 
   void add_candidates(const std::vector<DeviceId>& devices, int tensor, int pipeline, int data, int micro_batch) {
+    for (const Settings& settings : options_.settings)
+      if (tensor > 1 || !settings.slices) add_candidates(devices, tensor, pipeline, data, micro_batch, settings);
+  }
+
+  void add_candidates(const std::vector<DeviceId>& devices, int tensor, int pipeline, int data, int micro_batch, const Settings& settings) {
     for (const RecomputeKind recompute : kRecomputes) {
       ShortPlan shape;
       shape.tensor = tensor;
@@ -97,6 +102,7 @@ class UniformSearch {
       shape.data = data;
       shape.micro_batch = micro_batch;
       shape.devices = devices;
+      shape.settings = settings;
       shape.settings.recompute = Recompute{recompute, 1};
       Expanded expanded = expand(shape, cluster(), context_.workload);
       if (!expanded.why_not.empty()) continue;

@@ -10,6 +10,7 @@ namespace trainyard {
 
 struct UniformSearchOptions {
   int simulate = 20;                     ///< candidates that are simulated
+  std::vector<Settings> settings{Settings{}};   ///< tried with each shape, beside its recompute; slices where there is a tensor axis
 };
 
 struct UniformPlan {

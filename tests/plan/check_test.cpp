@@ -117,6 +117,10 @@ TEST_CASE("batches") {
         "pipeline 0: batch 64 does not divide into 3 micro-batches\n");
   CHECK(errors("{devices: a.0, batch: 64, micro_batches: 16, layout: [data: 8]}") ==
         "pipeline 0, stage 0: a micro-batch of 4 samples does not divide over 8 data ranks\n");
+  CHECK(errors("{devices: a.0, batch: 64, micro_batches: 32, layout: [rows: 2, columns: 2, inner: 2]}") ==
+        "pipeline 0, stage 0: 2 samples of a data rank do not divide over 4 parts of a grid (rows x inner)\n");
+  CHECK(errors("{devices: a.0, batch: 64, micro_batches: 2, layout: [tensor: 8], slices: {rows: 3}}") ==
+        "pipeline 0, stage 0: 32 samples of a data rank do not divide over 3 slices\n");
   CHECK(errors("{devices: a.0, batch: 64, samples: [0, 1], layout: [data: 8]}") ==
         "pipeline 0: batch 64, but 2 samples are listed\n`samples` of a pipeline: not simulated yet\n");
   CHECK(errors("{devices: a.0, batch: 63.5, layout: [data: 8]}") ==

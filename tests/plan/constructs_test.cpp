@@ -52,8 +52,17 @@ TEST_CASE("constructs that are not simulated yet are named") {
         "`wire` that differs inside a stage of several chunks or with schedule `dualpipe`");
   named("{layout: [data: 8], pipelines: [{devices: a.0, batch: 32}, {devices: a.1, batch: 32, wire: {gradients: bf16}}]}",
         "pipelines that hold a layer with different `wire`");
-  named("{" + one + "slices: {rows: 2}}", "`slices`");
-  named("{" + one + "streams: {data: compute}}", "`streams`");
+  named("{devices: a.0, layout: [rows: 2, columns: 2, tensor: 2], batch: 64}", "a grid (`rows`, `columns`, `inner`) beside another axis than `data`");
+  named("{layout: [data: 8], zero: 0, pipelines: [{devices: a.0, batch: 32}, {devices: a.1, batch: 32, layout: [rows: 2, columns: 2, inner: 2]}]}",
+        "a grid where layouts differ inside a stage, between stages or between pipelines");
+  named("{devices: a.0, layout: [data: 4, rows: 2], batch: 64, zero: 3}",
+        "a grid with `zero` above 1, adapters, measured layers, offload or `redundant_forward`");
+  named("{" + one + "zero: 3, slices: {rows: 2}}", "`slices` with a grid, a `context` axis, `zero: 3`, measured layers or `redundant_forward`");
+  named("{devices: a, batch: 64, micro_batches: 4, order: interleaved, layout: [data: 8], stages: [{devices: a.0, chunks: [[embedding, 0-1], [4-5]]}, "
+        "{devices: a.1, chunks: [[2-3], [6-7, head]]}], rules: [{layers: 0-3, slices: {rows: 2}}]}",
+        "`slices` that differ inside a stage of several chunks or with schedule `dualpipe`");
+  for (const char* stream : {"streams: {data: compute}", "streams: {tensor: tensor}", "slices: {rows: 2}, streams: {tensor: data}"})
+    named("{" + one + stream + "}", "`streams` other than `{tensor: tensor}` and `{tensor: compute}` beside `slices`");
   named("{" + one + "owners: [0-7]}", "`owners`");
   named("{" + one + "switch: {delay: 1 s}}", "`switch`");
   named("{" + one + "iterations: 0-9}", "`iterations` of a phase");
