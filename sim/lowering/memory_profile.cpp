@@ -7,9 +7,10 @@ namespace {
 
 struct Change {
   double at;
-  int order;                             ///< 0: an end, 1: a start, 2: the end of what took no time
+  int order;                             ///< 0: an end, 1: a start
   MemoryClass kind;
   Bytes stays, passes;                   ///< held from now on; held until the task ends
+  Bytes at_once{};                       ///< held by a task that takes no time, beside what others hold then
 };
 
 Bytes sum(const MemoryBreakdown& held) {
@@ -23,7 +24,10 @@ MemoryPeak peak_of(MemoryBreakdown held, std::vector<Change>& changes) {
   MemoryPeak peak{sum(held), held, Seconds(0)};
   for (const Change& change : changes) {
     held[std::size_t(change.kind)] += change.stays + change.passes;
-    if (const Bytes now = sum(held); now > peak.peak) peak = {now, held, Seconds(change.at)};
+    if (const Bytes now = sum(held) + change.at_once; now > peak.peak) {
+      peak = {now, held, Seconds(change.at)};
+      peak.at_peak[std::size_t(change.kind)] += change.at_once;
+    }
   }
   return peak;
 }
@@ -39,9 +43,10 @@ std::vector<MemoryPeak> memory_peaks(const TaskGraph& graph, const Timeline& tim
     for (const Memory& memory : graph.tasks[i % graph.tasks.size()].memory) {
       auto& list = changes[index(memory.processor)];
       const Bytes passing = std::max(Bytes(0), memory.peak_inside - memory.at_start);
-      list.push_back({timeline.start[i].value, 1, memory.kind, memory.at_start, passing});
-      const bool at_once = timeline.start[i] == timeline.end[i];
-      if (timeline.status[i] == TaskStatus::done) list.push_back({timeline.end[i].value, at_once ? 2 : 0, memory.kind, memory.at_end, -passing});
+      const bool at_once = timeline.status[i] == TaskStatus::done && timeline.start[i] == timeline.end[i];
+      const Bytes meanwhile = at_once ? Bytes(0) : passing;
+      list.push_back({timeline.start[i].value, 1, memory.kind, memory.at_start, meanwhile, passing - meanwhile});
+      if (timeline.status[i] == TaskStatus::done) list.push_back({timeline.end[i].value, 0, memory.kind, memory.at_end, -meanwhile});
     }
   }
   std::vector<MemoryPeak> peaks;
