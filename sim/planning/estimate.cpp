@@ -121,12 +121,25 @@ class Estimator {
     return types;
   }
 
+  /// All lines of a grid along one axis.
+  std::vector<std::vector<DeviceId>> lines_of(int cell, int size, int stride) const {
+    const std::vector<DeviceId>& members = placement_.cells[cell].members;
+    std::vector<std::vector<DeviceId>> lines;
+    for (int at = 0; at < int(members.size()); ++at)
+      if (at / stride % size == 0) {
+        lines.emplace_back();
+        for (int i = 0; i < size; ++i) lines.back().push_back(members[at + i * stride]);
+      }
+    return lines;
+  }
+
   CellGroups groups_of(int cell) const {
     const LayerCut& cut = placement_.role(cell).cut;
     const ProductGrid& grid = cut.grid;
     const auto ring = [&](int size, int stride) { return ring_group(router_, cluster_, members_of(cell, size, stride)); };
+    const auto lines = [&](int size, int stride) { return ring_group(router_, cluster_, lines_of(cell, size, stride)); };
     if (grid.members() > 1)
-      return {{}, {}, ring(grid.rows, grid.columns * grid.inner), ring(grid.columns, grid.inner), ring(grid.inner, 1)};
+      return {{}, {}, lines(grid.rows, grid.columns * grid.inner), lines(grid.columns, grid.inner), lines(grid.inner, 1)};
     return {ring(cut.tensor, 1), ring(cut.context, cut.tensor), {}, {}, {}};
   }
 

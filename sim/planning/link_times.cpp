@@ -1,5 +1,8 @@
 #include "sim/planning/link_times.hpp"
 
+#include <algorithm>
+#include <map>
+
 namespace trainyard {
 
 RingGroup ring_group(const Router& router, const Cluster& cluster, const std::vector<DeviceId>& members) {
@@ -17,6 +20,17 @@ RingGroup ring_group(const Router& router, const Cluster& cluster, const std::ve
   }
   group.shape.ring_rate = group.together_rate;
   return group;
+}
+
+RingGroup ring_group(const Router& router, const Cluster& cluster, const std::vector<std::vector<DeviceId>>& together) {
+  RingGroup first = ring_group(router, cluster, together.front());
+  if (together.front().size() < 2) return first;
+  std::map<LinkId, int> uses;
+  for (const std::vector<DeviceId>& members : together)
+    for (const auto& [link, times] : router.rings(members).links) uses[link] += times;
+  for (const auto& use : router.rings(together.front()).links)
+    first.together_rate = std::min(first.together_rate, cluster.links[index(use.first)].bandwidth / double(uses.at(use.first)));
+  return first;
 }
 
 Seconds collective_time(RingGroup group, CollectiveKind kind, Bytes size) {

@@ -13,6 +13,9 @@ namespace trainyard {
 /// A ring over devices as the cost functions want it; empty below two members.
 [[nodiscard]] RingGroup ring_group(const Router& router, const Cluster& cluster, const std::vector<DeviceId>& members);
 
+/// The first of several rings that run at the same times, over links that they may share.
+[[nodiscard]] RingGroup ring_group(const Router& router, const Cluster& cluster, const std::vector<std::vector<DeviceId>>& together);
+
 /// collective_cost of `size` bytes on that ring. Zero below two members.
 [[nodiscard]] Seconds collective_time(RingGroup group, CollectiveKind kind, Bytes size);
 

@@ -105,6 +105,21 @@ TEST_CASE("a planner whose budget ends at once still answers with what it has se
   CHECK(result.status == CaseStatus::ok);
 }
 
+TEST_CASE("domino slices another strategy's Plan, and keeps it whole where that is faster") {
+  const char* const base = "{fixed: {tensor: 2, data: 2, micro_batch: 4}}";
+  const std::vector<CaseResult> results = run(on(kHomogeneous, std::string(base) + ", {domino: {of: " + base + "}}, {domino: {of: {fixed: {data: 4}}}}"));
+  CHECK(results[1].plan_line.find("slices") != std::string::npos);
+  CHECK(results[1].step.step_time < results[0].step.step_time);
+  CHECK(results[2].reason == "the Plan of fixed has no tensor axis whose collectives slices could hide");
+}
+
+TEST_CASE("a square and a line of GPUs beside a cube") {
+  const std::vector<CaseResult> results = run(on(kHomogeneous, "tensor_3d, {tensor_3d: {dimensions: 2}}, {tensor_3d: {dimensions: 1}}"));
+  CHECK(results[0].reason == "no grid of 3 equal sides divides the GPUs");
+  CHECK(results[1].plan_line.find("rows2 · columns2") != std::string::npos);
+  CHECK(results[2].status == CaseStatus::ok);
+}
+
 TEST_CASE("exhaustive says for whom it is") {
   const CaseResult result = run(on("{nodes: [{name: a, gpu: A100-SXM4-40GB, gpus_per_node: 8, count: 1, nics: 1, nic: 200 Gbps}], fabric: {kind: star}}", "exhaustive")).front();
   CHECK(result.reason == "exhaustive is for up to 6 GPUs and 8 layers; there are 8 and 8");
