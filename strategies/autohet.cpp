@@ -206,14 +206,20 @@ class AutoHetSearch {
 
   // Stage 2: units to stages, layers to stages.
 
-  /// Whether it fits.
+  /// Whether it fits. Units stand pipeline by pipeline, so that transfers are short, or stage by stage, so that exchanges of gradients are.
   bool lay_out(const std::vector<Composition>& pipelines, const Shape& shape) {
+    const bool by_pipeline = lay_out(pipelines, shape, false);
+    const bool one_way = pipelines.size() == 1 || std::ranges::all_of(pipelines, [](const Composition& c) { return total(c) == 1; });
+    return (!one_way && lay_out(pipelines, shape, true)) || by_pipeline;
+  }
+
+  bool lay_out(const std::vector<Composition>& pipelines, const Shape& shape, bool by_stage) {
     std::map<Composition, int> counts;
     for (const Composition& pipeline : pipelines) ++counts[pipeline];
     std::vector<int> taken(kinds_.size(), 0);
     std::vector<PipelineClass> classes;
     for (const auto& [composition, count] : counts) {
-      auto chosen = best_class(composition, count, taken, shape);
+      auto chosen = best_class(composition, count, taken, shape, by_stage);
       if (!chosen) return false;
       classes.push_back(std::move(*chosen));
       for (std::size_t k = 0; k < kinds_.size(); ++k) taken[k] += composition[k] * count;
@@ -222,11 +228,11 @@ class AutoHetSearch {
     return true;
   }
 
-  std::optional<PipelineClass> best_class(const Composition& composition, int count, const std::vector<int>& taken, const Shape& shape) {
+  std::optional<PipelineClass> best_class(const Composition& composition, int count, const std::vector<int>& taken, const Shape& shape, bool by_stage) {
     std::optional<PipelineClass> best;
     for (const Order& order : orders(composition, shape)) {
       if (!budget_.take()) break;
-      PipelineClass candidate = with_units(order, count, taken, shape);
+      PipelineClass candidate = with_units(order, count, taken, shape, by_stage);
       const auto cut = balance_layers(candidate.loads);
       if (!cut) continue;
       candidate.cut = *cut;
@@ -304,12 +310,15 @@ class AutoHetSearch {
     return {replicas * shape.micro_batch, shape.micro_batches, shape.recompute, zero(), shape.groups};
   }
 
-  /// The next units of each kind, pipeline by pipeline, so that neighbouring stages stand in one node where they can.
-  PipelineClass with_units(const Order& order, int count, std::vector<int> taken, const Shape& shape) {
+  /// The next units of each kind: those of a pipeline, or those of a stage, stand in one node where they can.
+  PipelineClass with_units(const Order& order, int count, std::vector<int> taken, const Shape& shape, bool by_stage) {
     PipelineClass result;
     result.stages.resize(order.size());
-    for (int p = 0; p < count; ++p)
-      for (std::size_t s = 0; s < order.size(); ++s) result.stages[s].push_back(kinds_[order[s]].units[taken[order[s]]++]);
+    const auto take = [&](std::size_t s) { result.stages[s].push_back(kinds_[order[s]].units[taken[order[s]]++]); };
+    for (int p = 0; !by_stage && p < count; ++p)
+      for (std::size_t s = 0; s < order.size(); ++s) take(s);
+    for (std::size_t s = 0; by_stage && s < order.size(); ++s)
+      for (int p = 0; p < count; ++p) take(s);
     result.loads = chain_loads(tools_, result.stages, chain_shape(shape, count));
     return result;
   }

@@ -137,7 +137,7 @@ class Estimator {
     const LayerCut& cut = placement_.role(cell).cut;
     const ProductGrid& grid = cut.grid;
     const auto ring = [&](int size, int stride) { return ring_group(router_, cluster_, members_of(cell, size, stride)); };
-    const auto lines = [&](int size, int stride) { return ring_group(router_, cluster_, lines_of(cell, size, stride)); };
+    const auto lines = [&](int size, int stride) { return first_of_rings(router_, cluster_, lines_of(cell, size, stride)); };
     if (grid.members() > 1)
       return {{}, {}, lines(grid.rows, grid.columns * grid.inner), lines(grid.columns, grid.inner), lines(grid.inner, 1)};
     return {ring(cut.tensor, 1), ring(cut.context, cut.tensor), {}, {}, {}};

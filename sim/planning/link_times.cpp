@@ -22,7 +22,7 @@ RingGroup ring_group(const Router& router, const Cluster& cluster, const std::ve
   return group;
 }
 
-RingGroup ring_group(const Router& router, const Cluster& cluster, const std::vector<std::vector<DeviceId>>& together) {
+RingGroup first_of_rings(const Router& router, const Cluster& cluster, const std::vector<std::vector<DeviceId>>& together) {
   RingGroup first = ring_group(router, cluster, together.front());
   if (together.front().size() < 2) return first;
   std::map<LinkId, int> uses;

@@ -14,7 +14,7 @@ namespace trainyard {
 [[nodiscard]] RingGroup ring_group(const Router& router, const Cluster& cluster, const std::vector<DeviceId>& members);
 
 /// The first of several rings that run at the same times, over links that they may share.
-[[nodiscard]] RingGroup ring_group(const Router& router, const Cluster& cluster, const std::vector<std::vector<DeviceId>>& together);
+[[nodiscard]] RingGroup first_of_rings(const Router& router, const Cluster& cluster, const std::vector<std::vector<DeviceId>>& together);
 
 /// collective_cost of `size` bytes on that ring. Zero below two members.
 [[nodiscard]] Seconds collective_time(RingGroup group, CollectiveKind kind, Bytes size);
