@@ -17,6 +17,8 @@
 namespace trainyard {
 namespace {
 
+Seconds total(const std::vector<TimedPiece>& pieces) { return pass_time(pieces, LayerCut{}); }
+
 void append(std::vector<TimedPiece>& to, const std::vector<TimedPiece>& from) { to.insert(to.end(), from.begin(), from.end()); }
 
 /// How much of the other stages' passes a stage waits for at the ends of a step, and how many pipelines its devices work for.
@@ -143,23 +145,38 @@ class Estimator {
     return {ring(cut.tensor, 1), ring(cut.context, cut.tensor), {}, {}, {}};
   }
 
-  StageTimes cell_times(int cell) const {
-    const StageRole& role = placement_.role(cell);
-    const StageWork work = stage_work(placement_.cells[cell], role, *placement_.module, cluster_, workload_, groups_of(cell));
-    StageTimes times;
-    const Seconds receive = pass_time(work.receive, LayerCut{});
-    for (std::size_t c = 0; c < role.chunks.size(); ++c) {
-      if (comes_from_elsewhere(role, placement_.before(role, int(c)))) times.forward += receive;
-      if (comes_from_elsewhere(role, placement_.after(role, int(c)))) times.backward += receive;
+  static void add_layers(const StageWork& work, StageTimes& times) {
+    for (const LayerPieces& layer : work.layers) {
+      times.forward += total(layer.forward);
+      times.backward += total(layer.recompute) + total(layer.backward);
     }
+  }
+
+  /// Slices hide collectives behind the kernels of other layers, too, so that a pass has a time only as a whole.
+  static void add_slices(const StageWork& work, const LayerCut& cut, StageTimes& times) {
     std::vector<TimedPiece> forward, backward;
     for (const LayerPieces& layer : work.layers) append(forward, layer.forward);
     for (auto layer = work.layers.rbegin(); layer != work.layers.rend(); ++layer) {
       append(backward, layer->recompute);
       append(backward, layer->backward);
     }
-    times.forward += pass_time(forward, role.cut);
-    times.backward += pass_time(backward, role.cut);
+    times.forward += pass_time(forward, cut);
+    times.backward += pass_time(backward, cut);
+  }
+
+  StageTimes cell_times(int cell) const {
+    const StageRole& role = placement_.role(cell);
+    const StageWork work = stage_work(placement_.cells[cell], role, *placement_.module, cluster_, workload_, groups_of(cell));
+    StageTimes times;
+    const Seconds receive = total(work.receive);
+    for (std::size_t c = 0; c < role.chunks.size(); ++c) {
+      if (comes_from_elsewhere(role, placement_.before(role, int(c)))) times.forward += receive;
+      if (comes_from_elsewhere(role, placement_.after(role, int(c)))) times.backward += receive;
+    }
+    if (role.cut.slices == Slices{})
+      add_layers(work, times);
+    else
+      add_slices(work, role.cut, times);
     if (role.position + 1 < role.stages && role.section + 1 == role.sections) times.transfer = 2.0 * transfer_time(cell);
     return times;
   }
