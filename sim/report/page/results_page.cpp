@@ -62,7 +62,7 @@ Json lean_record(const CaseResult& result, const ResultHead& head, Json& job) {
   Json record = to_record(result, head.timings);
   job = job_view(record, kJobPoints);
   record.erase("plan");
-  record.erase("timeline");
+  for (const char* key : {"timeline", "plan_line", "rejected"}) record.erase(key);
   for (Json& other : record["jobs"]) other.erase("plan");
   return record;
 }
