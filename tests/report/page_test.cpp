@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/report/page/views.hpp"
+#include "sim/report/ranking.hpp"
 #include "tests/report/made_up.hpp"
 
 using namespace trainyard;
@@ -100,15 +101,16 @@ TEST_CASE("rows stand in the ranking's order with their places, their Plan and t
   made.block.results = {ran("slow_dear", 4_s, 600_TFLOPS, dollars_per_hour(36)),
                         ran("fast", 2_s, 600_TFLOPS, dollars_per_hour(36)),
                         ran("slow_cheap", 4_s, 600_TFLOPS, dollars_per_hour(9)), did_not_fit("large")};
+  mark_pareto_front(made.block);
   const Json block = data_of(page_of({made.block}))["blocks"][0];
   const Json& rows = block["rows"];
   REQUIRE(rows.size() == 4);
   CHECK(rows[0]["name"] == "fast");
-  CHECK(rows[0]["on_front"] == true);
+  CHECK(rows[0]["record"]["pareto_front"] == true);
   CHECK(rows[0]["plan_yaml"] == "# {\"pipeline\": 2}");
   CHECK(rows[1]["name"] == "slow_dear");
-  CHECK(rows[1]["on_front"] == false);
-  CHECK(rows[2]["on_front"] == true);
+  CHECK(rows[1]["record"]["pareto_front"] == false);
+  CHECK(rows[2]["record"]["pareto_front"] == true);
   CHECK(rows[2]["cheapest"] == true);
   CHECK(rows[3]["record"]["reason"] == "does not fit: s.0.1 lacks 4 GB");
   CHECK(rows[0]["record"]["tokens_per_s"] == 5120.0);

@@ -4,7 +4,7 @@
 const perMillion = (record) => record.usd_per_million_tokens;
 const rateOf = (record) => record.goodput_tokens_per_s ?? record.tokens_per_s ?? record.samples_per_s;
 const unitOf = (record) => (record.tokens_per_s === null && record.samples_per_s !== null ? "samples" : "tokens");
-const nameOf = (row) => element("span", {class: "clamp", title: short(row.name, 400)}, row.name, row.cheapest ? element("span", {class: "badge"}, "cheapest") : null, row.on_front ? element("span", {class: "badge", title: "no other is both faster and cheaper"}, "front") : null);
+const nameOf = (row) => element("span", {class: "clamp", title: short(row.name, 400)}, row.name, row.cheapest ? element("span", {class: "badge"}, "cheapest") : null, row.record.pareto_front ? element("span", {class: "badge", title: "no other is both faster and cheaper"}, "front") : null);
 const memoryOf = (r) => (r.peak_memory_bytes === null ? "" : `${digits(r.peak_memory_bytes / 1e9)} of ${digits(r.memory_capacity_bytes / 1e9)} GB · ${short(r.fullest_device ?? "", 40)}`);
 
 const placeColumns = [
@@ -62,9 +62,9 @@ function timeCard(rows) {
 
 function paretoCard(rows) {
   const shown = rows.filter((row) => ranWell(row) && rateOf(row.record) !== null && perMillion(row.record) !== null), labels = labelsOf(shown);
-  const points = shown.map((row, i) => ({name: short(labels[i], 60), rate: rateOf(row.record), price: perMillion(row.record), front: row.on_front}));
+  const points = shown.map((row, i) => ({name: short(labels[i], 60), rate: rateOf(row.record), price: perMillion(row.record), front: row.record.pareto_front === true}));
   if (points.length < 2) return null;
-  return card("Throughput against cost", "", chartOf("pareto", (width) => pareto(width, points, rows.some(isJob) ? "goodput, tokens a second" : "tokens a second", "USD a million tokens")), note("Down and to the right is better. Full points on the dashed line: no other is both faster and cheaper."));
+  return card("Throughput against cost", "", chartOf("pareto", (width) => pareto(width, points, rows.some(isJob) ? "goodput, tokens a second" : "tokens a second", "USD a million tokens")), note(`Down and to the right is better.${points.some((p) => p.front) ? " Full points on the dashed line: no other is both faster and cheaper." : ""}`));
 }
 
 function jobCards(row) {
@@ -135,15 +135,15 @@ function linkCard(step) {
 function caseDetails(row, label, open) {
   const r = row.record;
   const facts = [
-    row.plan_line ? element("p", {}, element("b", {}, "Plan "), row.plan_line) : null,
+    r.plan_line ? element("p", {}, element("b", {}, "Plan "), r.plan_line) : null,
     ...r.planner_remarks.map((remark) => note(short(remark, 400))),
     r.extrapolated.length > 0 ? note(`Beyond measured ground: ${short(r.extrapolated.join("; "), 400)}.`) : null,
     r.planner_estimate_step_time_s !== null && r.step_time_s !== null ? note(`The planner's own estimate of the step: ${seconds(r.planner_estimate_step_time_s)}; simulated: ${seconds(r.step_time_s)}.`) : null,
   ];
   const charts = [...jobCards(row), ...(row.step ? [ganttCard(row.step), memoryCard(row.step), linkCard(row.step)] : []), pathCard(row), sensitivityCard(row)].filter(Boolean);
-  const rejected = row.rejected.length > 0 ? [details(`${row.rejected.length} plans that were rejected`, () => [element("ul", {}, row.rejected.map(([what, why]) => element("li", {}, element("b", {}, short(what, 200)), ` ${short(why, 300)}`)))])] : [];
+  const rejected = r.rejected.length > 0 ? [details(`${r.rejected.length} plans that were rejected`, () => [element("ul", {}, r.rejected.map((one) => element("li", {}, element("b", {}, short(one.plan, 200)), ` ${short(one.reason, 300)}`)))])] : [];
   const plan = row.plan_yaml ? [toCopy("Plan", row.plan_yaml)] : row.has_plan ? [note("The plan's text is too long for this page; `--format json` has it.")] : [];
-  const summary = [element("b", {}, short(label, 120)), ranWell(row) ? short(row.plan_line, 200) : short(r.reason ?? "", 200)];
+  const summary = [element("b", {}, short(label, 120)), ranWell(row) ? short(r.plan_line ?? "", 200) : short(r.reason ?? "", 200)];
   return details(summary, () => [...facts, element("div", {class: "charts"}, charts), row.step_left_out ? note("Its timeline is left out: this page holds those of the first 16 cases.") : null, ...rejected, ...plan], open);
 }
 
@@ -153,13 +153,19 @@ function topologyCard(block) {
     note(`Nodes and switches that are in the same place are one box${drawing.left_out > 0 ? `; ${count(drawing.left_out)} more are left out` : ""}. A line says what one of the lower box can send up.`));
 }
 
+/// Why each row is faster than the next.
+function gapList(gaps) {
+  const lines = gaps.split("\n").map((line) => line.trim()).filter(Boolean);
+  return lines.length > 0 ? element("ul", {class: "soft"}, lines.map((line) => element("li", {}, short(line, 600)))) : null;
+}
+
 function blockSection(block, index, blocks) {
   const several = blocks.length > 1, labels = labelsOf(block.rows);
   const sameTopology = index > 0 && JSON.stringify(block.topology) === JSON.stringify(blocks[index - 1].topology);
   const title = block.scenario + (block.variant ? ` · ${block.variant}` : "");
   const open = (i) => index === 0 && i === 0;
   return element("section", {id: `block-${index}`}, several ? element("h2", {class: "clamp"}, title) : null, note(short(block.workload, 600)), note(short(block.cluster, 600)), note(block.objective ? `objective: ${block.objective}` : ""),
-    rankedTable(block), block.sentence ? element("p", {class: "verdict"}, short(block.sentence, 1000)) : null,
+    rankedTable(block), block.sentence ? element("p", {class: "verdict"}, short(block.sentence, 1000)) : null, gapList(block.gaps),
     element("div", {class: "charts"}, [timeCard(block.rows), paretoCard(block.rows)].filter(Boolean)),
     block.rows.map((row, i) => caseDetails(row, labels[i], open(i))), sameTopology ? null : element("div", {class: "charts"}, topologyCard(block)));
 }

@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/report/describe.hpp"
-#include "sim/report/figures.hpp"
 #include "sim/report/page/page.hpp"
 #include "sim/report/page/views.hpp"
 #include "sim/report/ranking.hpp"
@@ -16,7 +15,7 @@ using Json = nlohmann::ordered_json;
 /// So that a page stays below 3 MB: its drawing program takes half a megabyte, a span 25 bytes, a case's courses 15 kB.
 constexpr std::size_t kMostSpans = 50'000, kMostSteps = 16;
 constexpr std::size_t kMostYaml = 400'000;  ///< bytes of all Plans
-constexpr std::size_t kJobPoints = 400;
+constexpr std::size_t kJobPoints = 400, kMostRejected = 50;
 
 /// What is left of a page's room.
 struct Room {
@@ -34,21 +33,6 @@ Room room_for(const std::vector<TableBlock>& blocks) {
   return room;
 }
 
-/// More tokens a second, and fewer dollars a token, than which no other case of the block has both.
-bool on_front(const TableBlock& block, const CaseResult& result) {
-  const auto pair_of = [](const CaseResult& one) {
-    const Figures figures = figures_of(one);
-    return std::pair(figures.goodput_tokens_per_s ? figures.goodput_tokens_per_s : figures.tokens_per_s,
-                     figures.usd_per_million_tokens);
-  };
-  const auto [rate, price] = pair_of(result);
-  if (!rate || !price) return false;
-  return std::ranges::none_of(block.results, [&, r = *rate, p = *price](const CaseResult& other) {
-    const auto [other_rate, other_price] = pair_of(other);
-    return other_rate && other_price && *other_rate >= r && *other_price <= p && (*other_rate > r || *other_price < p);
-  });
-}
-
 std::string plan_text(const ResultsPage& page, const CaseResult& result, Room& room) {
   if (result.plan_json.empty() || !page.plan_yaml) return "";
   std::string text = page.plan_yaml(result.plan_json);
@@ -57,29 +41,24 @@ std::string plan_text(const ResultsPage& page, const CaseResult& result, Room& r
   return text;
 }
 
-/// What the record already says in another form is left out of it.
+/// The record without what the page holds in another form.
 Json lean_record(const CaseResult& result, const ResultHead& head, Json& job) {
   Json record = to_record(result, head.timings);
   job = job_view(record, kJobPoints);
   record.erase("plan");
-  for (const char* key : {"timeline", "plan_line", "rejected"}) record.erase(key);
+  record.erase("timeline");
   for (Json& other : record["jobs"]) other.erase("plan");
+  Json& rejected = record["rejected"];
+  if (rejected.size() > kMostRejected) rejected.erase(rejected.begin() + kMostRejected, rejected.end());
   return record;
 }
 
-Json row_of(const ResultsPage& page, const TableBlock& block, const CaseResult& result, Room& room) {
+Json row_of(const ResultsPage& page, const CaseResult& result, Room& room) {
   Json job;
   Json row{{"record", lean_record(result, page.head, job)},
-           {"plan_line", result.plan_line},
            {"plan_yaml", plan_text(page, result, room)},
            {"has_plan", !result.plan_json.empty()},
-           {"on_front", result.pareto_front.value_or(on_front(block, result))},
-           {"job", job},
-           {"rejected", Json::array()}};
-  for (const RejectedPlan& rejected : result.rejected) {
-    if (row["rejected"].size() == 50) break;
-    row["rejected"].push_back({rejected.what, rejected.why});
-  }
+           {"job", job}};
   const bool draws = result.trace && room.steps > 0;
   if (draws) --room.steps;
   row["step"] = draws ? step_view(*result.trace, room.each) : Json(nullptr);
@@ -98,10 +77,11 @@ Json block_of(const ResultsPage& page, const TableBlock& block, Room& room) {
             {"fabric", block.cluster->fabric},
             {"workload", one_line(*block.workload)},
             {"sentence", comparison(block, order)},
+            {"gaps", gaps_text(block, order)},
             {"topology", topology_view(*block.cluster)},
             {"rows", Json::array()}};
   for (const std::size_t i : order) {
-    Json row = row_of(page, block, block.results[i], room);
+    Json row = row_of(page, block.results[i], room);
     row["name"] = names[i];
     row["cheapest"] = int(i) == best_price;
     made["rows"].push_back(std::move(row));
