@@ -14,13 +14,13 @@ namespace {
 
 constexpr double kFailure = 0.02;
 
-struct Place {
+struct EqualCluster {
   const char* name;
   const char* cluster;
   const char* workload;
 };
 /// The gallery's two clusters of equal GPUs, one node, and four on one switch.
-constexpr Place kPlaces[] = {
+constexpr EqualCluster kPlaces[] = {
     {"one node", "{nodes: [{name: h100, gpu: H100-SXM5-80GB, gpus_per_node: 8, count: 1, nics: 8, nic: 400 Gbps, transport: infiniband}], fabric: {kind: star}}",
      "{model: llama-2-7b, sequence_length: 4096, global_batch: 64, precision: bf16, optimizer: adam, software: megatron-core-2024}"},
     {"four nodes", "{nodes: [{name: a100, gpu: A100-SXM4-80GB, gpus_per_node: 8, count: 4, nics: 8, nic: 200 Gbps, transport: infiniband}], fabric: {kind: star}}",
@@ -41,7 +41,7 @@ std::vector<std::string> chosen(int count, char** names) {
   return strategies;
 }
 
-std::vector<CaseResult> run(const Place& place, const std::vector<std::string>& strategies, const WorkerNursery& nursery) {
+std::vector<CaseResult> run(const EqualCluster& place, const std::vector<std::string>& strategies, const WorkerNursery& nursery) {
   std::string list;
   for (const std::string& name : strategies) list += (list.empty() ? "" : ", ") + name;
   const Scenario scenario = load_scenario_text(fmt::format("cluster: {}\nworkload: {}\nstrategies: [{}]\n", place.cluster, place.workload, list), "equal.yaml", ".");
@@ -64,7 +64,7 @@ int main(int count, char** names) {
   const std::vector<std::string> strategies = chosen(count, names);
   std::map<std::string, std::string> rows;
   std::string head = "| strategy |", rule = "|---|", failures;
-  for (const Place& place : kPlaces) {
+  for (const EqualCluster& place : kPlaces) {
     const std::vector<CaseResult> results = run(place, strategies, nursery);
     if (results[0].status != CaseStatus::ok) continue;
     head += fmt::format(" {} |", place.name);
