@@ -23,7 +23,8 @@ std::string without(std::string text, std::string_view letters, char instead) {
 /// What bash does after this word.
 std::string bash_values(const OptionWords& option) {
   if (option.kind == ValueKind::file) return "COMPREPLY=($(compgen -f -- \"$cur\"))";
-  if (option.kind == ValueKind::words) return fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$cur\"))", fmt::join(option.words, " "));
+  if (option.kind == ValueKind::words)
+    return fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$cur\"))", fmt::join(option.words, " "));
   return ":";
 }
 
@@ -31,11 +32,14 @@ std::string bash_verb(const VerbWords& verb) {
   std::string text = fmt::format("    {})\n      case \"$prev\" in\n", verb.name), options = "--help";
   for (const OptionWords& option : verb.options) {
     options += " " + option.name;
-    if (option.kind != ValueKind::none) text += fmt::format("        {}) {}; return ;;\n", option.name, bash_values(option));
+    if (option.kind != ValueKind::none)
+      text += fmt::format("        {}) {}; return ;;\n", option.name, bash_values(option));
   }
-  text += fmt::format("      esac\n      if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '{}' -- \"$cur\")); return; fi\n", options);
+  text += fmt::format(
+      "      esac\n      if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '{}' -- \"$cur\")); return; fi\n", options);
   if (verb.positionals.size() > 1)
-    text += fmt::format("      if [ \"$COMP_CWORD\" -eq 2 ]; then {}; return; fi\n", bash_values(verb.positionals.front()));
+    text +=
+        fmt::format("      if [ \"$COMP_CWORD\" -eq 2 ]; then {}; return; fi\n", bash_values(verb.positionals.front()));
   if (!verb.positionals.empty()) text += fmt::format("      {}\n", bash_values(verb.positionals.back()));
   return text + "      ;;\n";
 }
@@ -68,15 +72,18 @@ std::string fish_quoted(const std::string& text) { return "'" + without(text, "'
 std::string fish_values(const OptionWords& option) {
   if (option.kind == ValueKind::none) return "";
   if (option.kind == ValueKind::file) return " -r -F";
-  if (option.kind == ValueKind::words) return fmt::format(" -x -a {}", fish_quoted(fmt::format("{}", fmt::join(option.words, " "))));
+  if (option.kind == ValueKind::words)
+    return fmt::format(" -x -a {}", fish_quoted(fmt::format("{}", fmt::join(option.words, " "))));
   return " -x";
 }
 
 std::string fish_verb(const VerbWords& verb) {
-  std::string text = fmt::format("complete -c trainyard -n __fish_use_subcommand -f -a {} -d {}\n", verb.name, fish_quoted(verb.summary));
+  std::string text = fmt::format("complete -c trainyard -n __fish_use_subcommand -f -a {} -d {}\n", verb.name,
+                                 fish_quoted(verb.summary));
   const std::string here = fmt::format("complete -c trainyard -n '__fish_seen_subcommand_from {}'", verb.name);
   for (const OptionWords& option : verb.options)
-    text += fmt::format("{} -l {}{} -d {}\n", here, option.name.substr(2), fish_values(option), fish_quoted(option.help));
+    text +=
+        fmt::format("{} -l {}{} -d {}\n", here, option.name.substr(2), fish_values(option), fish_quoted(option.help));
   for (const OptionWords& positional : verb.positionals)
     if (positional.kind == ValueKind::words)
       text += fmt::format("{} -f -a {}\n", here, fish_quoted(fmt::format("{}", fmt::join(positional.words, " "))));

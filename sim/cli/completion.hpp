@@ -10,10 +10,10 @@ namespace trainyard {
 enum class ValueKind { none, free, file, words };
 
 struct OptionWords {
-  std::string name;                      ///< "--format"
+  std::string name;  ///< "--format"
   std::string help;
   ValueKind kind = ValueKind::none;
-  std::vector<std::string> words;        ///< of ValueKind::words
+  std::vector<std::string> words;  ///< of ValueKind::words
 };
 
 struct VerbWords {

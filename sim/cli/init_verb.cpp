@@ -9,8 +9,12 @@ namespace trainyard {
 
 std::string init_text(const StarterOptions& options) {
   std::optional<UserError> first;
-  for (const StarterParts parts : {StarterParts{true, true, true}, {true, true, false}, {false, true, true}, {false, true, false},
-                                   {true, false, false}, {false, false, false}}) {
+  for (const StarterParts parts : {StarterParts{true, true, true},
+                                   {true, true, false},
+                                   {false, true, true},
+                                   {false, true, false},
+                                   {true, false, false},
+                                   {false, false, false}}) {
     const std::string text = starter_scenario(options, parts);
     try {
       static_cast<void>(load_scenario_text(text, "init", "."));

@@ -23,7 +23,8 @@ std::string time_left(std::size_t done, std::size_t all, double seconds_so_far) 
   return fmt::format("{:.1f} h left", left / 3600);
 }
 
-Progress::Progress(bool wanted, const char* things) : wanted_(wanted && ::isatty(STDERR_FILENO) == 1), things_(things) {}
+Progress::Progress(bool wanted, const char* things)
+    : wanted_(wanted && ::isatty(STDERR_FILENO) == 1), things_(things) {}
 
 Progress::~Progress() { end(); }
 
@@ -32,7 +33,9 @@ void Progress::end() {
   shown_ = false;
 }
 
-double Progress::seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+double Progress::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
 
 void Progress::show(std::size_t done, std::size_t all) {
   if (!before_) before_ = done;
@@ -40,8 +43,8 @@ void Progress::show(std::size_t done, std::size_t all) {
   shown_ = true;
   const std::size_t filled = std::min(kWidth, kWidth * done / all);
   const std::string left = time_left(done - *before_, all - *before_, seconds());
-  fmt::print(stderr, "\r\033[K[{}{}] {} of {} {}{}{}", std::string(filled, '#'), std::string(kWidth - filled, ' '), done, all, things_,
-             left.empty() ? "" : ", ", left);
+  fmt::print(stderr, "\r\033[K[{}{}] {} of {} {}{}{}", std::string(filled, '#'), std::string(kWidth - filled, ' '),
+             done, all, things_, left.empty() ? "" : ", ", left);
   std::fflush(stderr);
 }
 

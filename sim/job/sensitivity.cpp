@@ -43,7 +43,8 @@ std::set<DeviceId> devices_of(const Plan& plan) {
 
 class Scaling {
  public:
-  Scaling(const Case& which, const Plan& plan, const StepReport& step, const CaseOptions& options, const WorkerNursery& nursery)
+  Scaling(const Case& which, const Plan& plan, const StepReport& step, const CaseOptions& options,
+          const WorkerNursery& nursery)
       : which_(which), plan_(plan), step_(step), options_(options), nursery_(nursery), devices_(devices_of(plan)) {}
 
   std::vector<ResourceGain> all() {
@@ -96,14 +97,17 @@ class Scaling {
     std::set<NodeId> nodes;
     for (const DeviceId device : devices_) nodes.insert(which_.cluster->devices[index(device)].node);
     std::map<std::string, DollarsPerSecond> groups;
-    for (const NodeId node : nodes) groups[which_.cluster->nodes[index(node)].group] += which_.cluster->nodes[index(node)].price;
+    for (const NodeId node : nodes)
+      groups[which_.cluster->nodes[index(node)].group] += which_.cluster->nodes[index(node)].price;
     for (const auto& [group, price] : groups)
-      gains_.push_back({"price of " + group, kMoreOfIt, step_.step_time, 0, (kMoreOfIt - 1) * (price / step_.price), ""});
+      gains_.push_back(
+          {"price of " + group, kMoreOfIt, step_.step_time, 0, (kMoreOfIt - 1) * (price / step_.price), ""});
   }
 
   void try_on(const std::string& name, const Cluster& cluster, const Plan& plan) {
     const SimulationOutcome outcome = simulated(cluster, plan);
-    if (const auto* error = std::get_if<SimulationError>(&outcome)) return gains_.push_back({name, kMoreOfIt, {}, 0, 0, error->why});
+    if (const auto* error = std::get_if<SimulationError>(&outcome))
+      return gains_.push_back({name, kMoreOfIt, {}, 0, 0, error->why});
     const StepReport& report = std::get<StepReport>(outcome);
     if (!report.memory.fits()) return gains_.push_back({name, kMoreOfIt, {}, 0, 0, shortfall_text(report.memory)});
     const double faster = (report.samples / report.step_time.value) / (step_.samples / step_.step_time.value);
@@ -111,7 +115,9 @@ class Scaling {
     gains_.push_back({name, kMoreOfIt, report.step_time, faster - 1, price / faster - 1, ""});
   }
 
-  SimulationOutcome simulated(const Cluster& cluster, const Plan& plan) { return simulator_on(cluster).simulate(std::span(&plan, 1)).front(); }
+  SimulationOutcome simulated(const Cluster& cluster, const Plan& plan) {
+    return simulator_on(cluster).simulate(std::span(&plan, 1)).front();
+  }
 
   StepSimulator simulator_on(const Cluster& cluster) {
     return {cluster, *which_.workload, lowering_options(which_, options_), nursery_, options_.jobs, &memory_};
@@ -129,8 +135,8 @@ class Scaling {
 
 }  // namespace
 
-std::vector<ResourceGain> sensitivity_of(const Case& which, const Plan& plan, const StepReport& step, const CaseOptions& options,
-                                         const WorkerNursery& nursery) {
+std::vector<ResourceGain> sensitivity_of(const Case& which, const Plan& plan, const StepReport& step,
+                                         const CaseOptions& options, const WorkerNursery& nursery) {
   return Scaling(which, plan, step, options, nursery).all();
 }
 

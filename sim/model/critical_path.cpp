@@ -100,7 +100,8 @@ class Parts {
   void put(const Task& task, TaskKind kind, Seconds time) {
     if (!(time > Seconds(0))) return;
     const char* word = kind == TaskKind::weight_gradient ? name(TaskKind::backward) : name(kind);
-    const int processor = task.slots.empty() ? -1 : int(index(step_.streams[index(task.slots.front().stream)].processor));
+    const int processor =
+        task.slots.empty() ? -1 : int(index(step_.streams[index(task.slots.front().stream)].processor));
     sums_[{word, task.label.pipeline, task.label.stage, processor}] += time;
   }
 
@@ -110,7 +111,8 @@ class Parts {
 
 }  // namespace
 
-std::vector<PathPart> critical_path(const TaskGraph& step, const Timeline& timeline, Seconds from, Seconds to, int steps) {
+std::vector<PathPart> critical_path(const TaskGraph& step, const Timeline& timeline, Seconds from, Seconds to,
+                                    int steps) {
   const Chain chain(step, timeline);
   Parts parts(step);
   Seconds until = to;

@@ -8,9 +8,10 @@
 
 namespace trainyard {
 
-/// "pipeline bubble 21.0 % → 8.0 %: stages follow GPU speed", most device time saved first, at most three. Shares of the
-/// step of `slower` and of `faster`; computing itself in time a step, where both have as many devices. A kind of time counts if its share of
-/// the step falls by half a point at least and a hundredth of the slower one's device time a sample is saved by it.
+/// "pipeline bubble 21.0 % → 8.0 %: stages follow GPU speed", most device time saved first, at most three. Shares of
+/// the step of `slower` and of `faster`; computing itself in time a step, where both have as many devices. A kind of
+/// time counts if its share of the step falls by half a point at least and a hundredth of the slower one's device time
+/// a sample is saved by it.
 [[nodiscard]] std::vector<std::string> gap_reasons(const CaseResult& faster, const CaseResult& slower);
 
 }  // namespace trainyard

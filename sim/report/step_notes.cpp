@@ -44,7 +44,8 @@ std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 *
 
 std::string gain_text(const ResourceGain& gain) {
   if (!gain.why_not.empty()) return fmt::format("      {}: {}\n", gain.resource, gain.why_not);
-  return fmt::format("      {}: {} speed, {} price a token\n", gain.resource, signed_percent(gain.throughput_gain), signed_percent(gain.cost_change));
+  return fmt::format("      {}: {} speed, {} price a token\n", gain.resource, signed_percent(gain.throughput_gain),
+                     signed_percent(gain.cost_change));
 }
 
 bool changes_nothing(const ResourceGain& gain) {
@@ -61,7 +62,8 @@ std::string limit_text(const std::vector<ResourceGain>& gains) {
 
 std::string time_text(const CaseResult& result) {
   Shares shares;
-  for (const TimePartName& part : kTimeParts) shares.emplace_back(part.name, result.step.time.*part.part / result.step.step_time);
+  for (const TimePartName& part : kTimeParts)
+    shares.emplace_back(part.name, result.step.time.*part.part / result.step.step_time);
   return in_a_line(largest_first(std::move(shares)), kLeastTime);
 }
 
@@ -79,7 +81,8 @@ std::string critical_path_text(const CaseResult& result) {
 std::string sensitivity_text(const CaseResult& result) {
   if (result.sensitivity.empty()) return "";
   std::vector<ResourceGain> gains = result.sensitivity;
-  std::ranges::stable_sort(gains, [](const ResourceGain& a, const ResourceGain& b) { return a.throughput_gain > b.throughput_gain; });
+  std::ranges::stable_sort(
+      gains, [](const ResourceGain& a, const ResourceGain& b) { return a.throughput_gain > b.throughput_gain; });
   std::string text = fmt::format("    {}; {:.0f} % more of\n", limit_text(gains), 100 * (gains.front().factor - 1));
   std::vector<std::string> idle;
   for (const ResourceGain& gain : gains)

@@ -30,7 +30,8 @@ std::vector<PathPart> path_of(const RunResult& run) {
 RunResult run_1f1b(int stages, int micro_batches, int slow_nodes, Bytes output = {}) {
   const Cluster cluster = make_cluster({.nodes = stages, .slow_nodes = slow_nodes});
   const Workload workload = make_workload({.layers = stages, .batch = double(micro_batches), .output = output});
-  return run_plan(make_plan({.stages = stages, .micro_batches = micro_batches}, cluster, workload), workload, cluster, {}, 3);
+  return run_plan(make_plan({.stages = stages, .micro_batches = micro_batches}, cluster, workload), workload, cluster,
+                  {}, 3);
 }
 
 }  // namespace
@@ -97,8 +98,8 @@ TEST_CASE("1f1b with a last stage of half the speed: the chain lies on it, but f
 }
 
 TEST_CASE("messages that the slow stage waits for stand in the chain") {
-  // 10 MB over 10 GB/s: 1 ms. Without a stream of their own they hold up the computing: the last stage receives before each of its 8
-  // forwards; the chain ends with one message back.
+  // 10 MB over 10 GB/s: 1 ms. Without a stream of their own they hold up the computing: the last stage receives before
+  // each of its 8 forwards; the chain ends with one message back.
   const RunResult run = run_1f1b(2, 8, 1, Bytes(10e6));
   const std::vector<PathPart> path = path_of(run);
   CHECK(near(time_of(path, ""), run.report.step_time));

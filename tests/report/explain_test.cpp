@@ -1,4 +1,5 @@
-// What is said about rows: the front, the reasons of gaps, the lines below a Plan; names that want to break things; narrow terminals.
+// What is said about rows: the front, the reasons of gaps, the lines below a Plan; names that want to break things;
+// narrow terminals.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -24,8 +25,18 @@ CaseResult spends(Seconds forward, Seconds bubble, Seconds recompute = {}) {
   result.step.time.forward = forward;
   result.step.time.bubble = bubble;
   result.step.time.recompute = recompute;
-  result.traits = {.stages = 4, .least_layers = 10, .most_layers = 10, .least_tensor = 2, .most_tensor = 2, .replicas = 1, .micro_batches = 8,
-                   .micro_batch = 1, .zero = 0, .kinds = 2, .schedule = "1f1b", .recompute = "none"};
+  result.traits = {.stages = 4,
+                   .least_layers = 10,
+                   .most_layers = 10,
+                   .least_tensor = 2,
+                   .most_tensor = 2,
+                   .replicas = 1,
+                   .micro_batches = 8,
+                   .micro_batch = 1,
+                   .zero = 0,
+                   .kinds = 2,
+                   .schedule = "1f1b",
+                   .recompute = "none"};
   return result;
 }
 
@@ -42,7 +53,8 @@ std::size_t longest_line(const std::string& text) {
 }  // namespace
 
 TEST_CASE("the front holds what nothing else beats in speed and price") {
-  // steps of 1, 2, 4, 2 s at 8, 2, 0.5, 4 USD/h: price a step 8, 4, 2, 8: the last one is as dear as the first and slower
+  // steps of 1, 2, 4, 2 s at 8, 2, 0.5, 4 USD/h: price a step 8, 4, 2, 8: the last one is as dear as the first and
+  // slower
   TableBlock block;
   for (const auto& [step, price] : {std::pair(1.0, 8.0), {2.0, 2.0}, {4.0, 0.5}, {2.0, 4.0}})
     block.results.push_back(ran("a", Seconds(step), kAll, dollars_per_hour(price)));
@@ -74,8 +86,9 @@ TEST_CASE("a gap is put down to what takes a smaller share, and to what goes wit
   const CaseResult slower = spends(Seconds(7.9), Seconds(2.1));
   CaseResult faster = spends(Seconds(7.36), Seconds(0.64));
   faster.traits.most_layers = 12;
-  CHECK(gap_reasons(faster, slower) == std::vector<std::string>{"pipeline bubble 21.0 % → 8.0 %: stages follow GPU speed",
-                                                                "computing 7.9 s → 7.36 s a step: faster GPUs hold more layers"});
+  CHECK(gap_reasons(faster, slower) ==
+        std::vector<std::string>{"pipeline bubble 21.0 % → 8.0 %: stages follow GPU speed",
+                                 "computing 7.9 s → 7.36 s a step: faster GPUs hold more layers"});
   SECTION("with equal stages it is the number of micro-batches") {
     faster.traits.most_layers = 10;
     faster.traits.micro_batches = 16;
@@ -136,7 +149,8 @@ TEST_CASE("what limits, what more of it buys, what buys nothing") {
 TEST_CASE("the error band stands beside the speed, rejected candidates below when asked for") {
   const Cluster cluster = small_cluster();
   const Workload workload = small_workload();
-  TableBlock block{"small", "", "throughput", &cluster, &workload, Ranking::throughput, {ran("a", 2_s, kAll, 1_usd_per_h)}};
+  TableBlock block{
+      "small", "", "throughput", &cluster, &workload, Ranking::throughput, {ran("a", 2_s, kAll, 1_usd_per_h)}};
   block.results[0].error_band = 0.06;
   block.results[0].rejected = {{"TP8", "does not fit: f.0.0 lacks 1 GB"}};
   const std::string text = to_table({block}, {.why = true});
@@ -155,7 +169,8 @@ TEST_CASE("lines are broken at blanks, what goes on stands further in") {
 TEST_CASE("a narrow terminal gets fewer columns and no line beyond its edge") {
   const Cluster cluster = small_cluster();
   const Workload workload = small_workload();
-  TableBlock block{"small", "", "throughput", &cluster, &workload, Ranking::throughput, {spends(7_s, 3_s), spends(7_s, 1_s)}};
+  TableBlock block{
+      "small", "", "throughput", &cluster, &workload, Ranking::throughput, {spends(7_s, 3_s), spends(7_s, 1_s)}};
   const int width = GENERATE(50, 80, 100, 200);
   const std::string text = to_table({block}, {.width = std::size_t(width)});
   INFO(text);
@@ -168,7 +183,12 @@ TEST_CASE("names that want to break a format do not") {
   const Cluster cluster = small_cluster();
   const Workload workload = small_workload();
   const std::string name = "<script>alert(\"x\")</script>\n'quoted', \"twice\"\r\n\033[2J" + std::string(10'000, 'n');
-  TableBlock block{name, name, "throughput", &cluster, &workload, Ranking::throughput,
+  TableBlock block{name,
+                   name,
+                   "throughput",
+                   &cluster,
+                   &workload,
+                   Ranking::throughput,
                    {ran(name, 2_s, kAll, 1_usd_per_h), ran("b", 1_s, kAll, 1_usd_per_h)}};
   block.results[0].scenario = block.results[0].variant = name;
   const std::string table = to_table({block}, {});
