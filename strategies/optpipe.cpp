@@ -24,6 +24,8 @@ namespace {
 
 constexpr std::int64_t kBudget = 4000;
 constexpr int kSimulate = 12, kNodesPerProgram = 20;
+/// So many passes over all stages in tables count as one evaluation.
+constexpr std::int64_t kPassesPerEvaluation = 256;
 /// Pipelines whose tables are looked at, best first by the closed form.
 constexpr std::size_t kBases = 6;
 /// Passes over all stages; a larger program is not begun.
@@ -266,25 +268,30 @@ class OptPipeSearch {
     for (int ahead = 0; ahead <= 2 * int(stages.size()); ++ahead)
       for (const bool offload : {false, true})
         for (const double patience : kPatience) {
-          if (!budget_.take()) return std::nullopt;
+          if (!budget_.take(1 + std::int64_t(stages.size()) * micro_batches / kPassesPerEvaluation)) return std::nullopt;
           auto tables = fill_tables(stages, micro_batches, {ahead, offload, patience});
           if (!tables) continue;
-          add(with_tables(plan, *tables), tables->time);
+          add(plan, *tables);
           if (!best || tables->time < best->time) best = std::move(tables);
         }
     if (best && int(stages.size()) * micro_batches <= kMostPassesInProgram && budget_.take(kNodesPerProgram))
-      if (const auto better = TableProgram(stages, *best, micro_batches).solve()) add(with_tables(plan, *better), better->time);
+      if (const auto better = TableProgram(stages, *best, micro_batches).solve()) add(plan, *better);
     return std::nullopt;
   }
 
-  void add(Plan plan, Seconds estimate) {
-    const bool known = std::ranges::any_of(tables_, [&](const Scheduled& other) { return other.estimate == estimate && other.plan == plan; });
-    if (!known) tables_.push_back({std::move(plan), estimate});
+  /// Only the best are kept: tables are long.
+  void add(const Plan& base, const PipelineTables& tables) {
+    const std::size_t kept = 2 * std::size_t(simulate_);
+    if (tables_.size() >= kept && tables.time >= tables_.back().estimate) return;
+    Plan plan = with_tables(base, tables);
+    if (std::ranges::any_of(tables_, [&](const Scheduled& other) { return other.estimate == tables.time && other.plan == plan; })) return;
+    const auto behind = std::ranges::upper_bound(tables_, tables.time, {}, &Scheduled::estimate);
+    tables_.insert(behind, {std::move(plan), tables.time});
+    if (tables_.size() > kept) tables_.pop_back();
   }
 
   /// The best by the tables' own times are simulated, with the Plan whose schedule they replace.
   PlanOrInfeasible choose(std::optional<Scheduled> base) {
-    std::ranges::stable_sort(tables_, {}, &Scheduled::estimate);
     std::vector<Scheduled> chosen;
     std::vector<Rejected> rejected;
     for (Scheduled& tables : tables_) {

@@ -137,8 +137,7 @@ class TableRun {
     for (; moves_[s].up && next_reload_[s] < moves_[s].up->entries.size(); ++next_reload_[s], moved = true) {
       const Entry& entry = moves_[s].up->entries[next_reload_[s]];
       const int at = place_on_route(s, entry.operation.chunk);
-      const auto all_before = moves_[s].down->entries;
-      for (const Entry& offload : all_before) {
+      for (const Entry& offload : moves_[s].down->entries) {
         if (!ran_[Key{'F', offload.operation.micro_batch, place_on_route(s, offload.operation.chunk)}]) return moved;
         if (offload.operation.micro_batch == entry.operation.micro_batch && offload.operation.chunk == entry.operation.chunk) break;
       }

@@ -88,8 +88,8 @@ struct Filling {
   Seconds free{}, up_free{}, down_free{};          ///< compute stream, host to device, device to host
   std::vector<Seconds> arrived, gradients;         ///< [micro-batch]
   std::vector<Seconds> offloaded, reloaded;        ///< [micro-batch]: ends; never: not (yet)
-  std::vector<std::pair<Seconds, int>> changes;    ///< of the number of passes on the device
-  std::vector<Operation> done;
+  int held = 0;                                    ///< passes on the device when its compute stream is free
+  std::vector<std::pair<Seconds, int>> changes;    ///< of that number, later
   StageLanes lanes;
 };
 
@@ -167,7 +167,7 @@ class Filler {
   static Seconds room_from(const Filling& f, Seconds from, int limit) {
     std::vector<std::pair<Seconds, int>> changes = f.changes;
     std::ranges::sort(changes);
-    int held = 0;
+    int held = f.held;
     for (const auto& [at, by] : changes)
       if (at <= from) held += by;
     if (held < limit) return from;
@@ -186,6 +186,11 @@ class Filler {
     if (choice.kind == 'B' && s > 0) filling_[s - 1].gradients[std::size_t(m)] = f.free + stages_[s - 1].transfer;
     if (choice.kind == 'W') f.changes.emplace_back(f.free, -1);
     bring_back(f, stage);
+    std::erase_if(f.changes, [&](const auto& change) {
+      if (change.first > f.free) return false;
+      f.held += change.second;
+      return true;
+    });
   }
 
   void after_forward(std::size_t s, int m, Seconds start) {
