@@ -140,7 +140,7 @@ function caseDetails(row, label, open) {
     r.extrapolated.length > 0 ? note(`Beyond measured ground: ${short(r.extrapolated.join("; "), 400)}.`) : null,
     r.planner_estimate_step_time_s !== null && r.step_time_s !== null ? note(`The planner's own estimate of the step: ${seconds(r.planner_estimate_step_time_s)}; simulated: ${seconds(r.step_time_s)}.`) : null,
   ];
-  const charts = [...jobCards(row), ...(row.step ? [ganttCard(row.step), memoryCard(row.step), linkCard(row.step)] : []), pathCard(row), sensitivityCard(row)].filter(Boolean);
+  const charts = [...jobCards(row), ...(row.step ? [ganttCard(row.step), memoryCard(row.step)] : []), pathCard(row), row.step ? linkCard(row.step) : null, sensitivityCard(row)].filter(Boolean);
   const rejected = r.rejected.length > 0 ? [details(`${r.rejected.length} plans that were rejected`, () => [element("ul", {}, r.rejected.map((one) => element("li", {}, element("b", {}, short(one.plan, 200)), ` ${short(one.reason, 300)}`)))])] : [];
   const plan = row.plan_yaml ? [toCopy("Plan", row.plan_yaml)] : row.has_plan ? [note("The plan's text is too long for this page; `--format json` has it.")] : [];
   const summary = [element("b", {}, short(label, 120)), ranWell(row) ? short(r.plan_line ?? "", 200) : short(r.reason ?? "", 200)];
