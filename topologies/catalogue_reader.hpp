@@ -23,6 +23,9 @@ namespace trainyard {
 /// `fits`: the list of gpu_fits.yaml. References to nothing go to `diagnostics`.
 [[nodiscard]] GpuEntry gpu_entry(const View& item, const View& fits, Diagnostics& diagnostics);
 [[nodiscard]] InstanceEntry instance_entry(const View& item);
+/// efficiency, k_half, quantisation, sustained, launch: a curve of products.
+[[nodiscard]] Schema gemm_curve_schema();
+[[nodiscard]] GemmCurve gemm_curve(const View& item);
 /// Keys that are absent keep their value in `host`.
 void read_host(const View& item, HostEntry& host);
 

@@ -1,3 +1,4 @@
+#include "topologies/calibration.hpp"
 #include "topologies/catalogue_reader.hpp"
 #include "topologies/cluster_troubles.hpp"
 #include "topologies/fabric.hpp"
@@ -50,7 +51,8 @@ Schema node_schema() {
 Schema cluster_schema() {
   return object({required("nodes", list(node_schema(), between(1, 1000), "groups of nodes")),
                  optional("fabric", fabric_schema(ready_made_names())), optional("slowdown", slowdown_schema()),
-                 optional("failures", failures_schema()), optional("interference", interference_schema(), "none")},
+                 optional("failures", failures_schema()), optional("interference", interference_schema(), "none"),
+                 optional("calibration", calibration_schema())},
                 "what there is to train on");
 }
 

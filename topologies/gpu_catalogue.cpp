@@ -20,15 +20,6 @@ Schema peaks_schema() {
   return object(std::move(fields), "dense peak of each data type");
 }
 
-Schema gemm_schema() {
-  const Schema positive = number(between(0, 1e6), "fitted");
-  return object({required("efficiency", number(above(0, 1), "share of the peak of large products")),
-                 required("k_half", positive), required("quantisation", positive),
-                 required("sustained", number(above(0, 1), "training against isolated kernels")),
-                 required("launch", quantity(Dimension::seconds, between(0, 1), "fixed time"))},
-                "curve of matrix products");
-}
-
 Schema attention_schema() {
   const Schema half = number(between(0, 1e6), "tokens at half the rate");
   return object({required("forward", rate("large sequences")), required("forward_half_length", half),
@@ -37,9 +28,9 @@ Schema attention_schema() {
 }
 
 Schema fit_schema() {
-  std::vector<SchemaField> gemms{required("default", gemm_schema())};
+  std::vector<SchemaField> gemms{required("default", gemm_curve_schema())};
   for (const char* type : {"fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8"})
-    gemms.push_back(optional(type, gemm_schema()));
+    gemms.push_back(optional(type, gemm_curve_schema()));
   std::vector<SchemaField> kernels;
   for (const char* kernel : {"flash_1", "flash_triton", "flash_2", "cudnn"})
     kernels.push_back(optional(kernel, attention_schema()));
@@ -71,11 +62,6 @@ Schema gpu_schema() {
        required("confidence", confidence_schema()),
        required("source", text("where the numbers come from"))},
       "a GPU");
-}
-
-GemmCurve gemm_curve(const View& v) {
-  return {v["efficiency"].number(), v["k_half"].number(), v["quantisation"].number(), v["sustained"].number(),
-          v["launch"].quantity<Seconds>()};
 }
 
 AttentionCurve attention_curve(const View& v, double scale) {
@@ -130,6 +116,20 @@ DeviceType facts(const View& item) {
 }
 
 }  // namespace
+
+Schema gemm_curve_schema() {
+  const Schema positive = number(between(0, 1e6), "fitted");
+  return object({required("efficiency", number(above(0, 1), "share of the peak of large products")),
+                 required("k_half", positive), required("quantisation", positive),
+                 required("sustained", number(above(0, 1), "training against isolated kernels")),
+                 required("launch", quantity(Dimension::seconds, between(0, 1), "fixed time"))},
+                "curve of matrix products");
+}
+
+GemmCurve gemm_curve(const View& v) {
+  return {v["efficiency"].number(), v["k_half"].number(), v["quantisation"].number(), v["sustained"].number(),
+          v["launch"].quantity<Seconds>()};
+}
 
 Schema fit_file_schema() {
   return object({required("fits", list(fit_schema(), between(1, 1000), "fits"))}, "fits of generations");

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "sim/config/view.hpp"
+#include "topologies/calibration.hpp"
 #include "topologies/cluster_troubles.hpp"
 #include "topologies/fabric.hpp"
 
@@ -95,6 +96,7 @@ Cluster build_cluster(const ConfigValue& section, const std::string& directory, 
   if (diagnostics.all().size() > before) return {};
   Cluster cluster = built(specs, *fabric, diagnostics);
   if (diagnostics.all().size() == before) apply_troubles(root, cluster, diagnostics);
+  if (diagnostics.all().size() == before) apply_calibration(root["calibration"], cluster, diagnostics);
   if (diagnostics.all().size() > before) return {};
   return cluster;
 }

@@ -3,20 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/job/error_bands.hpp"
+
 namespace trainyard {
 namespace {
 
 std::optional<double> relative(const std::optional<double>& predicted, const std::optional<double>& measured) {
   if (!predicted || !measured || !(*measured > 0)) return std::nullopt;
   return *predicted / *measured - 1;
-}
-
-/// The value below which a share of sorted values lies, between neighbours by their distance.
-double quantile(const std::vector<double>& sorted, double share) {
-  const double at = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - std::floor(at)) * (sorted[above] - sorted[below]);
 }
 
 void count_verdict(const ComparedRow& row, MemoryVerdicts& verdicts) {
@@ -49,6 +43,13 @@ void add_groups(const std::vector<ComparedRow>& rows, const std::string& kind, K
 
 }  // namespace
 
+double quantile(const std::vector<double>& sorted, double share) {
+  const double at = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - std::floor(at)) * (sorted[above] - sorted[below]);
+}
+
 std::optional<double> time_error(const ComparedRow& row) {
   return relative(row.predicted.step_time_s, row.measured.step_time_s);
 }
@@ -72,11 +73,8 @@ std::optional<ErrorSummary> summarise(std::vector<double> errors) {
 }
 
 std::string model_class(const ComparedRow& row) {
-  const double billions = row.predicted.parameters / 1e9;
-  if (billions <= 0) return "not built";
-  if (billions < 3) return "under 3 B";
-  if (billions < 15) return "3 to 15 B";
-  return billions < 80 ? "15 to 80 B" : "80 B and more";
+  const std::string name = model_class_of(row.predicted.parameters);
+  return name.empty() ? "not built" : name;
 }
 
 std::vector<GroupErrors> group_errors(const std::vector<ComparedRow>& rows) {

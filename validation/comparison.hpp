@@ -27,6 +27,9 @@ struct ErrorSummary {
 };
 [[nodiscard]] std::optional<ErrorSummary> summarise(std::vector<double> errors);
 
+/// The value below which a share of sorted values lies, between neighbours by their distance. Of at least one value.
+[[nodiscard]] double quantile(const std::vector<double>& sorted, double share);
+
 /// Verdicts on rows of which it is known whether they ran out of memory.
 struct MemoryVerdicts {
   std::size_t right_out = 0, wrong_out = 0, right_fit = 0, wrong_fit = 0;

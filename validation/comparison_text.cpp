@@ -8,7 +8,9 @@
 
 #include "sim/report/numbers.hpp"
 #include "validation/csv.hpp"
+#include "validation/parameters.hpp"
 #include "validation/ranking.hpp"
+#include "validation/verdicts.hpp"
 #include "validation/yardsticks.hpp"
 
 namespace trainyard {
@@ -127,14 +129,14 @@ std::string scaled_cells(const std::optional<ErrorSummary>& e) {
 }
 
 std::string yardstick_table(const std::vector<ComparedRow>& rows) {
-  std::string text = fmt::format("{:<14} {:>6} {:>15} {:>15} {:>15} {:>15}\n{:<14} {:>6}", "beside fits on", "rows", "Trainyard", "one per site",
-                                 "MFU by model", "MFU by GPU", "the answers", "");
-  for (int i = 0; i < 4; ++i) text += fmt::format(" {:>7} {:>7}", "median", "p90");
+  std::string text = fmt::format("{:<14} {:>6} {:>15} {:>15} {:>15} {:>15} {:>15}\n{:<14} {:>6}", "beside fits on", "rows", "Trainyard", "one left out",
+                                 "one per site", "MFU by model", "MFU by GPU", "the answers", "");
+  for (int i = 0; i < 5; ++i) text += fmt::format(" {:>7} {:>7}", "median", "p90");
   text += "\n";
   for (const Yardsticks& y : yardsticks(rows)) {
     if (!y.plain) continue;
     text += fmt::format("{:<14} {:>6}", y.source, y.plain->count);
-    for (const auto* e : {&y.plain, &y.site, &y.mfu_by_model, &y.mfu_by_gpu}) text += scaled_cells(*e);
+    for (const auto* e : {&y.plain, &y.left_out, &y.site, &y.mfu_by_model, &y.mfu_by_gpu}) text += scaled_cells(*e);
     text += "\n";
   }
   return text + "\n";
@@ -161,6 +163,14 @@ std::string ranking_table(const std::vector<ComparedRow>& rows) {
                         100 * regret, 100 * worst);
   }
   return text + "\n";
+}
+
+std::string parameters_text() {
+  const FittedParameters fitted = fitted_parameters();
+  return fmt::format(
+      "Fitted parameters: {} of products and attention (tables and papers of kernels), {} of collectives (tables of collectives), {} on step "
+      "times (training against isolated products, by generation and data type); none on the rows above by this program.\n",
+      fitted.kernels, fitted.links, fitted.sustained);
 }
 
 std::string reasons_table(const std::vector<ComparedRow>& rows) {
@@ -197,12 +207,12 @@ std::string comparison_table(const std::vector<ComparedRow>& rows, std::size_t w
   const std::vector<GroupErrors> groups = group_errors(rows);
   std::string text = error_table(groups, "step time", &GroupErrors::time);
   if (!groups.empty() && groups.front().memory) text += error_table(groups, "peak memory", &GroupErrors::memory);
-  text += yardstick_table(rows) + ranking_table(rows) + verdict_table(groups) + worst_table(rows, worst) + reasons_table(rows);
+  text += yardstick_table(rows) + ranking_table(rows) + verdict_table(groups) + uncertain_text(rows) + worst_table(rows, worst) + reasons_table(rows);
   text +=
       "Errors are predicted / measured - 1; bias is their median. `calibrate` groups may be fitted on, `test` groups "
-      "not. `one per site`: one factor for each source and GPU; `MFU`: one constant for each, both fitted on these rows. `tau`: order of\n"
+      "not. `one left out`: times a factor for each generation of GPUs, fitted on the other sources. `one per site`: one factor for each source and GPU; `MFU`: one constant for each, both fitted on these rows. `tau`: order of\n"
       "the layouts of one job; regret: time lost by taking the layout predicted best.\n";
-  return text;
+  return text + parameters_text();
 }
 
 std::string comparison_json(const std::vector<ComparedRow>& rows, const std::string& version) {

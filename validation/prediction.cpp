@@ -9,6 +9,7 @@
 #include "sim/job/case.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/units/error.hpp"
+#include "validation/ablation.hpp"
 
 namespace trainyard {
 namespace {
@@ -30,21 +31,29 @@ class Heads {
     std::string refused;
   };
 
+  explicit Heads(Ablation without) : without_(without) {}
+
   const Head& of(const Measurement& m) {
-    const std::string text = fmt::format("cluster: {}\nworkload: {}\nstrategies: [megatron]\n", m.cluster, m.workload);
+    const std::string text = fmt::format("cluster: {}\nworkload: {}\nstrategies: [megatron]\n", cluster_of(m), m.workload);
     const auto [entry, is_new] = heads_.try_emplace(text);
     if (is_new) load(text, entry->second);
     return entry->second;
   }
 
  private:
-  static void load(const std::string& text, Head& head) {
+  [[nodiscard]] std::string cluster_of(const Measurement& m) const {
+    return without_ == Ablation::interference && m.cluster.starts_with("{") ? "{interference: catalogue, " + m.cluster.substr(1) : m.cluster;
+  }
+
+  void load(const std::string& text, Head& head) const {
     try {
       head.scenario = load_scenario_text(text, "measurement", ".");
+      ablate(without_, head.scenario->variants.front());
     } catch (const UserError& error) {
       head.refused = first_mistake(error.what());
     }
   }
+  Ablation without_;
   std::map<std::string, Head> heads_;
 };
 
@@ -71,6 +80,7 @@ void take(const CaseResult& result, const Measurement& measurement, Prediction& 
                             : result.reason.substr(0, result.reason.find('\n'));
     return;
   }
+  prediction.ground = result.ground;
   if (result.step.step_time.value > 0) prediction.step_time_s = result.step.step_time.value;
   if (result.step.flops_known && result.step.peak.value > 0)
     prediction.ideal_time_s = (result.step.model_flops / result.step.peak).value;
@@ -115,11 +125,13 @@ struct Batch {
 }  // namespace
 
 std::vector<Prediction> predict(const std::vector<Measurement>& measurements, int jobs, const WorkerNursery& nursery,
-                                const std::function<void(std::size_t, std::size_t)>& progress) {
+                                const std::function<void(std::size_t, std::size_t)>& progress, Ablation without) {
   std::vector<Prediction> predictions(measurements.size());
-  Batch batch;
+  Batch batch{.heads = Heads(without)};
   for (std::size_t i = 0; i < measurements.size(); ++i) batch.add(measurements[i], i, predictions[i]);
-  const std::vector<CaseResult> results = run_cases(batch.cases, CaseOptions{}, jobs, nursery, progress);
+  CaseOptions options;
+  options.alone_communication = without == Ablation::alone_communication;
+  const std::vector<CaseResult> results = run_cases(batch.cases, options, jobs, nursery, progress);
   for (std::size_t r = 0; r < results.size(); ++r)
     for (const std::size_t row : batch.rows[r]) take(results[r], measurements[row], predictions[row]);
   return predictions;

@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "sim/engine/workers.hpp"
+#include "sim/model/error_band.hpp"
 #include "validation/measurement.hpp"
 
 namespace trainyard {
+
+enum class Ablation;
 
 enum class PredictionStatus {
   ok,       ///< predicted, perhaps that it runs out of memory
@@ -26,12 +29,14 @@ struct Prediction {
   std::optional<double> ideal_time_s;  ///< model FLOPs of the step over the devices' peak
   std::optional<double> fill;          ///< peak memory over the capacity of the fullest device
   std::optional<bool> out_of_memory;
+  Ground ground;
 };
 
 /// In the order of `measurements`. A step that does not fit the memory still has its time. Each row is a process of its
-/// own, `jobs` at a time; one that dies costs itself only.
+/// own, `jobs` at a time; one that dies costs itself only. `without`: a part of the model that is switched off.
 [[nodiscard]] std::vector<Prediction> predict(const std::vector<Measurement>& measurements, int jobs,
                                               const WorkerNursery& nursery,
-                                              const std::function<void(std::size_t done, std::size_t all)>& progress);
+                                              const std::function<void(std::size_t done, std::size_t all)>& progress,
+                                              Ablation without = Ablation{});
 
 }  // namespace trainyard

@@ -14,13 +14,16 @@ double median(std::vector<double> values) {
 /// Rows in columns.
 struct Columns {
   std::vector<double> measured, predicted, ideal;
-  std::vector<std::string> site, job;
+  std::vector<std::string> site, job, source, generation;
+  std::vector<double> left_out;  ///< signed errors
 
   void add(const ComparedRow& row) {
     if (!time_error(row) || !row.predicted.ideal_time_s) return;
     measured.push_back(*row.measured.step_time_s);
     predicted.push_back(*row.predicted.step_time_s);
     ideal.push_back(*row.predicted.ideal_time_s);
+    source.push_back(row.measured.source);
+    generation.push_back(row.predicted.ground.generation);
     site.push_back(row.measured.source + "/" + row.measured.gpu);
     job.push_back(site.back() + "/" + row.measured.model);
   }
@@ -29,7 +32,7 @@ struct Columns {
 Yardsticks measured_by(const std::string& source, const Columns& columns) {
   std::vector<double> plain;
   for (std::size_t i = 0; i < columns.measured.size(); ++i) plain.push_back(columns.predicted[i] / columns.measured[i] - 1);
-  return {source, summarise(plain), summarise(scaled_errors(columns.measured, columns.predicted, columns.site)),
+  return {source, summarise(plain), summarise(columns.left_out), summarise(scaled_errors(columns.measured, columns.predicted, columns.site)),
           summarise(scaled_errors(columns.measured, columns.ideal, columns.site)),
           summarise(scaled_errors(columns.measured, columns.ideal, columns.job))};
 }
@@ -47,6 +50,26 @@ std::vector<double> scaled_errors(const std::vector<double>& measured, const std
   return errors;
 }
 
+std::vector<double> left_out_errors(const std::vector<double>& measured, const std::vector<double>& estimated,
+                                    const std::vector<std::string>& generation, const std::vector<std::string>& source) {
+  std::map<std::string, std::map<std::string, std::vector<double>>> ratios;  // generation, source
+  for (std::size_t i = 0; i < measured.size(); ++i) ratios[generation[i]][source[i]].push_back(measured[i] / estimated[i]);
+  const auto factor = [&](const std::string& of, const std::string& without) {
+    std::vector<double> medians;
+    for (const auto& [name, values] : ratios[of])
+      if (name != without) medians.push_back(median(values));
+    return medians.empty() ? 1.0 : median(medians);
+  };
+  std::map<std::pair<std::string, std::string>, double> factors;
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    const auto [known, is_new] = factors.try_emplace({generation[i], source[i]}, 1.0);
+    if (is_new) known->second = factor(generation[i], source[i]);
+    errors.push_back(known->second * estimated[i] / measured[i] - 1);
+  }
+  return errors;
+}
+
 std::vector<Yardsticks> yardsticks(const std::vector<ComparedRow>& rows) {
   Columns all;
   std::map<std::string, Columns> by_source;
@@ -54,6 +77,8 @@ std::vector<Yardsticks> yardsticks(const std::vector<ComparedRow>& rows) {
     all.add(row);
     by_source[row.measured.source].add(row);
   }
+  all.left_out = left_out_errors(all.measured, all.predicted, all.generation, all.source);
+  for (std::size_t i = 0; i < all.left_out.size(); ++i) by_source[all.source[i]].left_out.push_back(all.left_out[i]);
   std::vector<Yardsticks> found{measured_by("all", all)};
   for (const auto& [source, columns] : by_source)
     if (!columns.measured.empty()) found.push_back(measured_by(source, columns));

@@ -64,6 +64,9 @@ constexpr std::array kVerbs{
              "  trainyard merge mixed-*-of-8.sweep --format csv --out grid.csv"},
     VerbInfo{Verb::collective, "collective", "time collectives on a scenario's cluster, as nccl-tests prints them",
              "  trainyard collective mixed.yaml --op all_reduce --gpus 16 --bytes 1MB..4GB"},
+    VerbInfo{Verb::calibrate, "calibrate", "one's own measurements as parameters of a scenario's cluster",
+             "  trainyard calibrate mine.yaml --collectives all_reduce.log --kernels gemm.csv --steps steps.csv --out calibrated.yaml\n"
+             "  trainyard compare calibrated.yaml"},
     VerbInfo{Verb::import, "import", "make scenario YAML of other programs' files",
              "  trainyard import spot p3-trace.csv --fit > market.yaml\n  trainyard import nccl-topology topo.xml\n  nvidia-smi topo -m > topo.txt && trainyard import "
              "nvidia-smi-topo topo.txt --out node.yaml\n"
@@ -73,8 +76,6 @@ constexpr std::array kVerbs{
              "  trainyard run mixed.yaml --strategies megatron --format json > result.json\n"
              "  trainyard export result.json --scenario mixed.yaml --for megatron"}};
 
-/// Reserved verbs (design.md §3): known by name, so that nobody takes them for a typing error.
-constexpr std::array kLaterVerbs{"calibrate"};
 const std::vector<std::string> kCatalogues{"strategies", "gpus",      "instances", "models",
                                            "fabrics",    "schedules", "software",  "failures",  "recoveries"};
 
@@ -164,6 +165,9 @@ void add_validate_options(CLI::App& verb, Arguments& arguments, RawOptions& raw)
       ->check(CLI::Range(0, 1000000))
       ->type_name("N");
   verb.add_flag("--claims", arguments.claims, "papers' claims beside the same ratio simulated (of the folder --data, where given)");
+  verb.add_flag("--ablation", arguments.ablation, "errors with each part of the model switched off; large sources thinned to some 120 rows");
+  verb.add_option("--write-bands", arguments.write_bands, "also write the error bands of results to FILE: validation/error_bands.yaml")
+      ->type_name("FILE");
   verb.add_option("--check", arguments.budget, "limits on the errors (YAML): status 1 past them")->type_name("FILE");
   add_format(verb, raw);
   CLI::Option* convert =
@@ -210,6 +214,18 @@ void add_collective_options(CLI::App& verb, Arguments& arguments, RawOptions& ra
       ->type_name("NAME");
   add_format(verb, raw);
   add_output_options(verb, arguments);
+}
+
+void add_calibrate_options(CLI::App& verb, Arguments& arguments) {
+  verb.add_option("SCENARIO", arguments.scenarios, "the cluster, and the workload of the steps")->required()->expected(1)->type_name("");
+  verb.add_option("--collectives", arguments.collectives, "log of nccl-tests on GPUs of the cluster; one for each class of links")
+      ->type_name("LOG")
+      ->expected(1)
+      ->take_all();
+  verb.add_option("--kernels", arguments.kernels, "times of products: aiconfigurator's or Vidur's columns")->type_name("CSV");
+  verb.add_option("--gpu", arguments.gpu, "whose kernels, where the cluster has several kinds")->type_name("NAME");
+  verb.add_option("--steps", arguments.steps, "columns plan (YAML) and step_time_s: steps of the scenario's workload")->type_name("CSV");
+  add_job_options(verb, arguments);
 }
 
 constexpr const char* kSavedFormats = "table, json (one object a line) or csv";
@@ -367,6 +383,8 @@ void add_options(CLI::App& verb, const VerbInfo& info, Arguments& arguments, Raw
       return add_check_options(verb, arguments);
     case Verb::collective:
       return add_collective_options(verb, arguments, raw);
+    case Verb::calibrate:
+      return add_calibrate_options(verb, arguments);
     case Verb::sweep:
       return add_sweep_options(verb, arguments, raw);
     case Verb::merge:
@@ -520,8 +538,6 @@ void add_words(const CLI::Option& option, const VerbInfo& info, VerbWords& verb)
 }
 
 Stop no_such_verb(const std::string& word) {
-  if (std::find(kLaterVerbs.begin(), kLaterVerbs.end(), word) != kLaterVerbs.end())
-    return misuse("trainyard", word + " is not available in this version");
   if (word.starts_with("-")) return misuse("trainyard", unknown_name("option", word, {"--help", "--version"}));
   return misuse("trainyard", unknown_name("verb", word, verb_names()));
 }

@@ -11,7 +11,7 @@
 
 namespace trainyard {
 
-enum class Verb { run, compare, explain, list, schema, init, validate, check, collective, import, export_plan, sweep, merge, completion };
+enum class Verb { run, compare, explain, list, schema, init, validate, check, collective, import, export_plan, sweep, merge, completion, calibrate };
 enum class Format { table, json, csv };
 enum class Colour { automatic, always, never };
 
@@ -32,6 +32,8 @@ struct Arguments {
   int gpus = 0;                                                          ///< `collective`
   std::string data, budget, gpu, source, convert, into;  ///< `validate`; `into` of `check --update` too
   int worst = 0;
+  bool ablation = false;               ///< `validate`: with parts of the model switched off
+  std::string write_bands;             ///< `validate`: FILE for the error bands
   bool claims = false;                 ///< `validate`: papers' claims instead of measurements
   std::vector<std::string> baselines;  ///< `check`: baselines, with `update` scenarios
   bool update = false;
@@ -47,6 +49,8 @@ struct Arguments {
   std::string store;                     ///< `sweep`, `merge`: SQLite file; "": named after the scenario, none
   int shard = 1, shards = 1;             ///< `sweep`: this part of that many
   std::vector<std::string> stores;       ///< `merge`
+  std::vector<std::string> collectives;  ///< `calibrate`: logs of nccl-tests
+  std::string kernels, steps;            ///< `calibrate`: tables
   bool topology = false;                 ///< `explain`
   std::string dot;                       ///< `explain`: FILE for Graphviz
   std::string shell;                     ///< `completion`

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "sim/cli/calibrate_verb.hpp"
 #include "sim/cli/check_verb.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/exit_status.hpp"
@@ -55,6 +56,8 @@ int carry_out(const Arguments& arguments, const WorkerNursery& nursery) {
       return print(arguments, schema_text());
     case Verb::validate:
       return validate(arguments, nursery);
+    case Verb::calibrate:
+      return print(arguments, calibrate_text(arguments, nursery));
     case Verb::check:
       return check_baselines(arguments, nursery);
     case Verb::import:

@@ -18,6 +18,9 @@ constexpr std::array<Tile, 4> kTiles{{{128, 256, 1.0}, {128, 128, 1.08}, {64, 12
 
 /// Share of the memory bandwidth that operands of a product reach.
 constexpr double kGemmBandwidthShare = 0.85;
+/// Products of fp8 and fp4 operands leave bf16.
+constexpr Bytes kNarrowestResult(2);
+constexpr double kAttentionBackwardWork = 2.5, kAttentionBlockRows = 128;
 constexpr double kAdamBytesPerParameter = 34;
 constexpr Seconds kAdamHostTime(2e-3);
 
@@ -56,8 +59,9 @@ Seconds gemm_time(const DeviceType& device, DataType type, const GemmShape& shap
                              : std::pow(tile_quantisation(shape, device.multiprocessors), curve.quantisation);
   const FlopsPerSecond rate = peak_of(device, type) * (curve.efficiency * curve.sustained);
   const Seconds compute = Flops(work) * ((1 + curve.k_half / shape.k) * padding) / rate;
-  const double elements = (shape.m * shape.k + shape.k * shape.n + shape.m * shape.n) * shape.batch;
-  const Seconds memory = element_size(type) * elements / (device.memory_bandwidth * kGemmBandwidthShare);
+  const Bytes operands = element_size(type) * ((shape.m * shape.k + shape.k * shape.n) * shape.batch);
+  const Bytes result = std::max(element_size(type), kNarrowestResult) * (shape.m * shape.n * shape.batch);
+  const Seconds memory = (operands + result) / (device.memory_bandwidth * kGemmBandwidthShare);
   return Seconds(std::cbrt(std::pow(compute.value, 3) + std::pow(memory.value, 3))) + curve.launch;
 }
 
@@ -65,16 +69,15 @@ bool has_attention_kernel(const DeviceType& device, AttentionKernel kernel) {
   return kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax || device.attention.contains(kernel);
 }
 
-Seconds fused_attention_time(const DeviceType& device, AttentionKernel kernel, Flops forward_flops, bool causal,
-                             double sequence, bool backward) {
-  constexpr double kBackwardWork = 2.5;
-  if (forward_flops.value == 0) return Seconds(0);
+Seconds fused_attention_time(const DeviceType& device, AttentionKernel kernel, const AttentionCall& call, bool backward) {
+  if (call.forward_flops.value == 0) return Seconds(0);
   const auto found = device.attention.find(kernel);
   require(found != device.attention.end(), device.name + " has no kernel " + std::string(name(kernel)));
   const AttentionCurve& curve = found->second;
-  const Flops done = forward_flops * (causal ? 0.5 : 1.0) * (backward ? kBackwardWork : 1.0);
-  const FlopsPerSecond rate = backward ? curve.backward / (1 + curve.backward_half_length / sequence)
-                                       : curve.forward / (1 + curve.forward_half_length / sequence);
+  const Flops done = call.forward_flops * (call.causal ? 0.5 : 1.0) * (backward ? kAttentionBackwardWork : 1.0);
+  const double unfilled = call.head_rows > 0 ? kAttentionBlockRows * device.multiprocessors / call.head_rows : 0;
+  const double half_length = backward ? curve.backward_half_length : curve.forward_half_length;
+  const FlopsPerSecond rate = (backward ? curve.backward : curve.forward) / (1 + half_length / call.sequence + unfilled);
   return done / rate + device.kernel_launch;
 }
 

@@ -8,18 +8,26 @@
 namespace trainyard {
 
 /// t = ((2mnk (1 + k0/k) q^a / (peak e s))^3 + (bytes / (0.85 BW))^3)^(1/3) + t0, q the padded over the true work of the best
-/// tile in whole waves of multiprocessors. Source: a six-parameter fit of measured GEMM latencies (GPU catalogue, `gemm`).
+/// tile in whole waves of multiprocessors; results of fp8 and fp4 operands are bf16. Source: a six-parameter fit of measured GEMM latencies (GPU catalogue, `gemm`).
 /// Zero for an empty product. InternalError when the device has no such data type.
 [[nodiscard]] Seconds gemm_time(const DeviceType& device, DataType type, const GemmShape& shape);
 
 /// Padded over true work, at least 1.
 [[nodiscard]] double tile_quantisation(const GemmShape& shape, int multiprocessors);
 
-/// rate = peak_rate / (1 + half_length / S), on the FLOPs of the causal half; the backward kernel does 2.5 times the work of
-/// the forward one (it computes the scores again; FlashAttention-2, arXiv 2307.08691 §3).
-/// `forward_flops`: full square, as in the Workload. The kernel must be available on the device.
-[[nodiscard]] Seconds fused_attention_time(const DeviceType& device, AttentionKernel kernel, Flops forward_flops, bool causal,
-                                           double sequence, bool backward);
+/// One call of an attention kernel.
+struct AttentionCall {
+  Flops forward_flops{};         ///< full square, as in the Workload
+  bool causal = true;
+  double sequence = 0;
+  double head_rows = 0;          ///< queries of all heads and sequences; 0: many
+};
+
+/// rate = peak_rate / (1 + half_length / S + 128 multiprocessors / head rows), on the FLOPs of the causal half; the backward kernel does 2.5
+/// times the work of the forward one (it computes the scores again; FlashAttention-2, arXiv 2307.08691 §3). The last term: a block of 128
+/// queries of a head occupies a multiprocessor (§3.2 there), so that about one round of blocks is lost in filling and emptying them.
+/// The kernel must be available on the device.
+[[nodiscard]] Seconds fused_attention_time(const DeviceType& device, AttentionKernel kernel, const AttentionCall& call, bool backward);
 
 /// bytes / (bandwidth · efficiency) + launch.
 [[nodiscard]] Seconds memory_bound_time(const DeviceType& device, Bytes bytes);

@@ -7,6 +7,7 @@
 #include "sim/cost/memory.hpp"
 #include "sim/job/beside.hpp"
 #include "sim/job/case_setting.hpp"
+#include "sim/job/error_bands.hpp"
 #include "sim/job/long_job.hpp"
 #include "sim/job/sensitivity.hpp"
 #include "sim/job/step_simulator.hpp"
@@ -69,6 +70,7 @@ void plan_and_simulate(const Case& which, const CaseOptions& options, const Work
   result.plan_line = one_line(planned.plan, *which.cluster, *which.workload);
   result.traits = traits_of(planned.plan, *which.cluster, *which.workload);
   result.planner_estimate = planned.estimated_step_time;
+  result.ground = ground_of(planned.plan, *which.cluster, *which.workload);
   keep_rejected(planned.rejected, result);
   result.remarks = planned.remarks;
   result.planner_truncated = planned.truncated;
@@ -99,6 +101,7 @@ CaseResult run_case(const Case& which, const CaseOptions& options, const WorkerN
   result.variant = which.variant;
   result.strategy = which.strategy;
   try {
+    result.ground = ground_of(*which.cluster, *which.workload);
     which.long_case ? run_long_timed(which, options, nursery, result) : plan_and_simulate(which, options, nursery, result);
   } catch (const UserError& error) {
     result.status = CaseStatus::error;
@@ -108,6 +111,8 @@ CaseResult run_case(const Case& which, const CaseOptions& options, const WorkerN
     result.status = CaseStatus::error;
     result.reason = error.what();
   }
+  if (result.status == CaseStatus::ok) result.error_band_from = nearest_band(error_bands(), result.ground);
+  if (result.error_band_from) result.error_band = result.error_band_from->eight_of_ten;
   return result;
 }
 

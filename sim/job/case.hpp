@@ -44,6 +44,7 @@ struct CaseOptions {
   int jobs = 1;                          ///< simulations of one case at a time
   bool symmetry = true;                  ///< false: simulate every device
   bool full_detail = false;              ///< every operator a task of its own
+  bool alone_communication = false;      ///< communication in closed form, for ablations
   bool keep_trace = false;               ///< fill CaseResult::trace
   bool sensitivity = false;              ///< fill CaseResult::sensitivity: several more simulations, and one more search
 };

@@ -80,10 +80,18 @@ void visit_fields(T& r, V&& visit) {
         r.reconfigurations, r.rollbacks, r.saves, r.detailed_steps, r.plans, r.longest_plan, r.on_demand, r.time_to_target, r.usd_to_target,
         r.timeline);
 }
+template <Is<Ground> T, class V>
+void visit_fields(T& g, V&& visit) {
+  visit(g.generation, g.model, g.nodes);
+}
+template <Is<ErrorBand> T, class V>
+void visit_fields(T& b, V&& visit) {
+  visit(b.group, b.rows, b.median, b.low, b.high, b.eight_of_ten);
+}
 template <Is<CaseResult> T, class V>
 void visit_fields(T& c, V&& visit) {
-  visit(c.scenario, c.variant, c.strategy, c.status, c.reason, c.user_error, c.plan_json, c.plan_line, c.step, c.job, c.seeds, c.recovery,
-        c.planner_estimate, c.rejected, c.traits, c.critical_path, c.sensitivity, c.error_band, c.pareto_front, c.remarks, c.planner_truncated,
+  visit(c.scenario, c.variant, c.strategy, c.status, c.reason, c.user_error, c.plan_json, c.plan_line, c.step, c.ground, c.job, c.seeds, c.recovery,
+        c.planner_estimate, c.rejected, c.traits, c.critical_path, c.sensitivity, c.error_band, c.error_band_from, c.pareto_front, c.remarks, c.planner_truncated,
         c.alone_step_time, c.jobs, c.trace, c.planner_wall, c.simulation_wall);
 }
 

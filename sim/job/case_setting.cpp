@@ -16,7 +16,7 @@ std::unique_ptr<Strategy> make_strategy(const Case& which) {
 }
 
 LoweringOptions lowering_options(const Case& which, const CaseOptions& options) {
-  return {options.symmetry, options.full_detail, which.jitter};
+  return {options.symmetry, options.full_detail, which.jitter, {}, options.alone_communication};
 }
 
 }  // namespace trainyard

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "sim/cost/kernel_time.hpp"
+#include "sim/lowering/alone.hpp"
 #include "sim/lowering/emission.hpp"
 #include "sim/lowering/host_traffic.hpp"
 
@@ -89,6 +90,7 @@ Lowered lower(const Plan& plan, const Workload& workload, const Cluster& cluster
   emit_transfers(emission);
   emit_moves(emission);
   emit_gradients(emission);
+  if (options.alone_communication) make_communication_alone(lowered.graph);
   lowered.events = events_of(cluster, symmetry, resources, lowered.graph);
   return lowered;
 }

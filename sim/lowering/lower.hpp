@@ -19,6 +19,7 @@ struct LoweringOptions {
   bool full_detail = false;              ///< every kernel and collective a task of its own
   Jitter jitter{};
   std::vector<LinkId> apart{};           ///< links that others' traffic travels over, too: each a channel of its own
+  bool alone_communication = false;      ///< communication in closed form: it never meets other traffic (for ablations)
 };
 
 /// What a simulated processor stands for.

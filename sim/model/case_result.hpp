@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/model/critical_path.hpp"
+#include "sim/model/error_band.hpp"
 #include "sim/model/job_report.hpp"
 #include "sim/model/plan_traits.hpp"
 #include "sim/model/sensitivity.hpp"
@@ -41,6 +42,7 @@ struct CaseResult {
   std::string plan_json;                 ///< the long form as JSON text; "" unless there is a Plan
   std::string plan_line;                 ///< the Plan in one line
   StepReport step;                       ///< meaningful when ok, or infeasible with a memory report
+  Ground ground;                         ///< of the Plan, or of the cluster where there is none; empty names: not known
   std::optional<JobReport> job;          ///< over a horizon; `plan` and `step` are then those that trained longest
   std::optional<SeedSpread> seeds;       ///< over a horizon with several seeds; `job` is that of the first
   std::string recovery;                  ///< over a horizon: its name and options, in one line
@@ -50,6 +52,7 @@ struct CaseResult {
   std::vector<PathPart> critical_path;   ///< of `step`; empty over a horizon and with other jobs beside
   std::vector<ResourceGain> sensitivity; ///< when asked for
   std::optional<double> error_band;      ///< half width of what validation says of such steps, as a share of the step time
+  std::optional<ErrorBand> error_band_from;  ///< the measured runs that say so; `error_band` is their `eight_of_ten`
   std::optional<bool> pareto_front;      ///< nothing compared with it is both faster and cheaper; absent: prices are not known, or nothing was compared
   std::optional<Seconds> alone_step_time;  ///< with other jobs: of a step with nobody beside it; `step` is beside them
   std::vector<JobResult> jobs;           ///< the others

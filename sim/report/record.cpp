@@ -90,6 +90,13 @@ void add_memory(Json& record, const CaseResult& result, const Figures& figures) 
   }
 }
 
+Json band_of(const std::optional<ErrorBand>& band) {
+  const auto number = [&](double ErrorBand::*of) { return band ? Json((*band).*of) : Json(nullptr); };
+  return {{"group", band ? Json(band->group) : Json(nullptr)}, {"rows", band ? Json(band->rows) : Json(nullptr)},
+          {"median", number(&ErrorBand::median)},              {"low", number(&ErrorBand::low)},
+          {"high", number(&ErrorBand::high)},                  {"eight_of_ten", number(&ErrorBand::eight_of_ten)}};
+}
+
 /// Tokens are null where the workload has none.
 Json jobs_of(const CaseResult& result) {
   Json jobs = Json::array();
@@ -160,6 +167,7 @@ void add_rest(Json& record, const CaseResult& result, const Figures& figures) {
   record["alone_step_time_s"] = result.alone_step_time ? Json(result.alone_step_time->value) : Json(nullptr);
   record["jobs"] = jobs_of(result);
   add_explanation(record, result);
+  record["error_band_from"] = band_of(result.error_band_from);
   record["extrapolated"] = result.step.extrapolated;
 }
 

@@ -221,12 +221,23 @@ std::string notes_of(const CaseResult& result, std::size_t place, const std::str
   return text;
 }
 
+/// Where the ± of the rates come from: each group once.
+std::string bands_text(const TableBlock& block, const std::vector<std::size_t>& order) {
+  std::vector<std::string> groups;
+  for (const std::size_t i : order) {
+    const auto& band = block.results[i].error_band_from;
+    const std::string text = band ? fmt::format("{} measured runs of {} ({:.0f} %)", band->rows, band->group, 100 * band->eight_of_ten) : "";
+    if (band && std::ranges::find(groups, text) == groups.end()) groups.push_back(text);
+  }
+  return groups.empty() ? "" : fmt::format("  ±: within it lay the error of 8 of 10 of {}\n", fmt::join(groups, "; "));
+}
+
 std::string notes_text(const TableBlock& block, const std::vector<std::size_t>& order, const TableStyle& style) {
   const std::vector<std::string> names = shown_names(block);
   std::string text;
   for (std::size_t i = 0; i < order.size(); ++i)
     text += notes_of(block.results[order[i]], i + 1, names[order[i]], style, block.ranking != Ranking::file_order);
-  return text;
+  return text + bands_text(block, order);
 }
 
 /// Sentences that compare rows.

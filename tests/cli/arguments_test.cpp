@@ -79,7 +79,7 @@ TEST_CASE("list takes a catalogue and a name") {
 
 TEST_CASE("wrong verbs and options name the nearest") {
   CHECK(refused({"comapre"}) == "trainyard: no verb \"comapre\"; did you mean \"compare\"?");
-  CHECK(refused({"calibrate", "a.yaml"}) == "trainyard: calibrate is not available in this version");
+  CHECK(refused({"calibrat", "a.yaml"}) == "trainyard: no verb \"calibrat\"; did you mean \"calibrate\"?");
   CHECK(refused({"run", "a.yaml", "--fromat", "json"}) ==
         "trainyard run: no option \"--fromat\"; did you mean \"--format\"?");
   CHECK(refused({"run", "a.yaml", "--fromat=json"}) ==

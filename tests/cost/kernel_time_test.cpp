@@ -58,9 +58,20 @@ TEST_CASE("attention reaches half its rate at its half length and does 2.5 times
   DeviceType device = ideal();
   device.kernel_launch = Seconds(0);
   device.attention[AttentionKernel::flash_2] = {200_TFLOPS, 200_TFLOPS, 512, 512};
-  const Seconds forward = fused_attention_time(device, AttentionKernel::flash_2, Flops(2e14), true, 512, false);
+  const Seconds forward = fused_attention_time(device, AttentionKernel::flash_2, {Flops(2e14), true, 512}, false);
   CHECK(forward.value == Approx(1.0));
-  CHECK(fused_attention_time(device, AttentionKernel::flash_2, Flops(2e14), true, 512, true).value == Approx(2.5));
+  CHECK(fused_attention_time(device, AttentionKernel::flash_2, {Flops(2e14), true, 512}, true).value == Approx(2.5));
+}
+
+TEST_CASE("attention of few rows does not fill the device: one round of 128 queries of a head on each multiprocessor is lost") {
+  DeviceType device = ideal();
+  device.kernel_launch = Seconds(0);
+  device.multiprocessors = 100;
+  device.attention[AttentionKernel::flash_2] = {200_TFLOPS, 200_TFLOPS, 0, 0};
+  const auto time = [&](double rows) { return fused_attention_time(device, AttentionKernel::flash_2, {Flops(4e14), true, 512, rows}, false); };
+  CHECK(time(128 * 100).value == Approx(2));
+  CHECK(time(128 * 100 * 4).value == Approx(1.25));
+  CHECK(time(0).value == Approx(1));
 }
 
 TEST_CASE("memory-bound kernels cost their bytes and a launch") {

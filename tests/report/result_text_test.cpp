@@ -54,6 +54,8 @@ TEST_CASE("JSON holds every key of a case that ran, in SI units") {
   CHECK(r["planner_truncated"] == false);
   CHECK(r["simulated_tasks"] == 42);
   CHECK(r["device_classes"] == 2);
+  CHECK(r["error_band"].is_null());
+  CHECK(r["error_band_from"]["rows"].is_null());
   CHECK(r["extrapolated"] == Json::array());
   CHECK_FALSE(r.contains("planner_wall_s"));
 }
@@ -127,6 +129,7 @@ TEST_CASE("CSV has one row a case and quotes by RFC 4180") {
 
 TEST_CASE("CSV rows have as many cells as the header, even with nothing to say") {
   CaseResult empty;
+  if (GENERATE(false, true)) empty.error_band_from = ErrorBand{};
   const std::string text = to_csv({empty}, kHead);
   const std::size_t line = text.find("\r\n");
   CHECK(std::count(text.begin(), text.begin() + static_cast<long>(line), ',') ==
@@ -136,6 +139,10 @@ TEST_CASE("CSV rows have as many cells as the header, even with nothing to say")
 TEST_CASE("what lies outside measured ground is a list in JSON and joined in CSV") {
   CaseResult result = ran("a", 1_s, 600_TFLOPS, {});
   result.step.extrapolated = {"fp8 on Fast", "sequence, 1M"};
+  result.error_band_from = ErrorBand{"Ampere", 80, 0.04, -0.11, 0.08, 0.096};
+  const Json band = Json::parse(to_json({result}, kHead))["results"][0]["error_band_from"];
+  CHECK(band["rows"] == 80);
+  CHECK(band["low"] == -0.11);
   CHECK(Json::parse(to_json({result}, kHead))["results"][0]["extrapolated"].size() == 2);
   CHECK_THAT(to_csv({result}, kHead), Catch::Contains(",\"fp8 on Fast; sequence, 1M\"\r\n"));
 }

@@ -53,6 +53,19 @@ TEST_CASE("run keeps the order of the file and compares nothing") {
   CHECK_THAT(text, Catch::Contains("      ?             ?\n"));  // price and price a token
 }
 
+TEST_CASE("a rate with the error of measured runs like it, and once whose errors these are") {
+  const Cluster cluster = small_cluster();
+  const Workload workload = small_workload();
+  TableBlock block = block_of(cluster, workload, {ran("a", 2_s, 400_TFLOPS, 1_usd_per_h), ran("b", 4_s, 400_TFLOPS, 1_usd_per_h)});
+  for (CaseResult& result : block.results) {
+    result.error_band = 0.096;
+    result.error_band_from = ErrorBand{"Ampere, 1 node", 80, 0.04, -0.11, 0.08, 0.096};
+  }
+  const std::string text = to_table({block}, {});
+  CHECK_THAT(text, Catch::Contains("  1  a         5,120 ±10 %") && Catch::Contains("  2  b         2,560 ±10 %"));
+  CHECK_THAT(text, Catch::EndsWith("\n  ±: within it lay the error of 8 of 10 of 80 measured runs of Ampere, 1 node (10 %)\n"));
+}
+
 TEST_CASE("without any number there are no empty columns") {
   const Cluster cluster = small_cluster();
   const Workload workload = small_workload();

@@ -1,6 +1,7 @@
 // `validate` and `check` as a user calls them.
 #include "tests/cli/program.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -52,6 +53,32 @@ TEST_CASE("validate past a budget ends with status 1") {
   const Ended ended = trainyard_program("validate --check " + budget + " --data " + table.substr(0, table.rfind('/')));
   CHECK(ended.status == 1);
   CHECK(ended.err.find("past the budget: source vtrain_single: median step time error") != std::string::npos);
+}
+
+TEST_CASE("calibrate: a scenario whose steps then take what was measured; mistakes are one line and status 2") {
+  const TemporaryFolder folder;
+  const std::string scenario = folder.file("mine.yaml",
+      "cluster: {nodes: [{name: a, gpu: A100-SXM4-80GB, gpus_per_node: 8}]}\n"
+      "workload: {model: {layers: 2, hidden: 1024, heads: 16, vocabulary: 1024}, sequence_length: 1024, global_batch: 64, precision: bf16}\n"
+      "strategies: [{fixed: {data: 8, micro_batch: 8}}]\n");
+  const auto step_time = [](const std::string& file) {
+    return nlohmann::json::parse(trainyard_program("run --format json " + file).out).at("results")[0].at("step_time_s").get<double>();
+  };
+  const double before = step_time(scenario);
+  const std::string steps = folder.file("steps.csv", "plan,step_time_s\n\"{data: 8, micro_batch: 8}\"," + std::to_string(before * 1.3) + "\n");
+  const std::string calibrated = folder.file("calibrated.yaml");
+  const Ended ended = trainyard_program("calibrate " + scenario + " --steps " + steps + " --out " + calibrated);
+  INFO(ended.err);
+  REQUIRE(ended.status == 0);
+  CHECK(step_time(calibrated) == Approx(before * 1.3).epsilon(1e-3));
+  const std::string wrong = folder.file("wrong.csv", "a,b\n1,2\n");
+  for (const std::string& words : {std::string(""), " --steps " + wrong, " --kernels " + wrong, " --collectives " + wrong, std::string(" --steps /no/such")}) {
+    const Ended refused = trainyard_program("calibrate " + scenario + words);
+    INFO(words << ": " << refused.err);
+    CHECK(refused.status == 2);
+    CHECK(std::count(refused.err.begin(), refused.err.end(), '\n') == 1);
+  }
+  CHECK(trainyard_program("calibrate " + calibrated + " --steps " + steps).status == 2);
 }
 
 TEST_CASE("validate without measurements is a mistake") {

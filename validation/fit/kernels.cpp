@@ -1,6 +1,5 @@
-// fit-kernels DATA_FOLDER [--write GPU_FITS_YAML]: fits the efficiency curves of products and of forward attention to
-// measured latencies, prints them and the errors on the shapes that were held out, and puts the products' into the
-// catalogue.
+// fit-kernels DATA_FOLDER [--write GPU_FITS_YAML]: fits the efficiency curves of products and of attention to measured latencies,
+// prints them and the errors on the shapes that were held out, and puts them into the catalogue.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,18 +24,26 @@ constexpr int kHeldOutOfTen = 3;
 struct System {
   const char* name;
   const char* gpu;
-  const char* fit;
+  std::vector<std::string> fits;  ///< entries of the catalogue that hold its curves
 };
-constexpr System kSystems[] = {{"a100_sxm", "A100-SXM4-80GB", "A100"}, {"h100_sxm", "H100-SXM5-80GB", "H100"},
-                               {"h200_sxm", "H200-SXM-141GB", "H200"}, {"b200_sxm", "B200-SXM-180GB", "B200"},
-                               {"b300_sxm", "B300-SXM-288GB", "B300"}, {"gb200", "GB200-186GB", "GB200"},
-                               {"gb300", "GB300-288GB", "GB300"},      {"l40s", "L40S-48GB", ""}};
+const System kSystems[] = {{"a100_sxm", "A100-SXM4-80GB", {"A100"}}, {"h100_sxm", "H100-SXM5-80GB", {"H100", "H100-500W"}},
+                           {"h200_sxm", "H200-SXM-141GB", {"H200"}}, {"b200_sxm", "B200-SXM-180GB", {"B200"}},
+                           {"b300_sxm", "B300-SXM-288GB", {"B300"}}, {"gb200", "GB200-186GB", {"GB200"}},
+                           {"gb300", "GB300-288GB", {"GB300"}},      {"l40s", "L40S-48GB", {}}};
 struct Kind {
   const char* name;
   DataType type;
+  const char* word;  ///< of the curve in the catalogue; "": none
 };
-constexpr Kind kKinds[] = {
-    {"bfloat16", DataType::bf16}, {"fp8", DataType::fp8}, {"fp8_block", DataType::fp8}, {"nvfp4", DataType::fp4}};
+// The catalogue's 16-bit curves are those beside which its `sustained` factors were found, and stay.
+constexpr Kind kKinds[] = {{"bfloat16", DataType::bf16, ""},
+                           {"fp8", DataType::fp8, "fp8"},
+                           {"fp8_block", DataType::fp8, ""},
+                           {"nvfp4", DataType::fp4, "fp4"}};
+
+/// Curves by name of the fit and word of the curve.
+using Curves = std::map<std::pair<std::string, std::string>, GemmCurve>;
+using AttentionCurves = std::map<std::string, AttentionCurve>;
 
 /// By the sizes of the weight, so that a held-out shape was not seen with another number of rows: 3 of 10.
 bool is_held_out(double first, double second) {
@@ -96,53 +103,101 @@ std::string curve_text(const GemmCurve& c) {
                      c.quantisation);
 }
 
-/// Replaces the fitted words of the default curve of a fit; `sustained` stays as it is.
-std::string rewritten(std::istream& in, const std::map<std::string, GemmCurve>& curves) {
+/// Replaces the fitted words of a curve but `sustained` and `launch`: the tables' launches hold those of the cast.
+std::string gemm_line(const std::string& line, const std::string& word, const GemmCurve& curve) {
+  return "      " + word + ": {" + curve_text(curve) + line.substr(line.find(", sustained: "));
+}
+
+std::string attention_text(const AttentionCurve& c) {
+  return fmt::format("forward: {:.0f} TFLOPS, forward_half_length: {:.0f}, backward: {:.0f} TFLOPS, backward_half_length: {:.0f}",
+                     c.forward.value / 1e12, c.forward_half_length, c.backward.value / 1e12, c.backward_half_length);
+}
+
+std::string rewritten(std::istream& in, const Curves& curves, const AttentionCurves& attention) {
   std::string text, name;
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with("  - name: ")) name = line.substr(10);
-    const auto curve = curves.find(name);
-    const std::size_t sustained = line.find(", sustained: "), launch = line.find(", launch: ");
-    if (curve != curves.end() && line.starts_with("      default: {") && sustained != std::string::npos &&
-        launch != std::string::npos)
-      line = "      default: {" + curve_text(curve->second) + line.substr(sustained, launch - sustained) +
-             fmt::format(", launch: {:.1f} us}}", curve->second.launch.value * 1e6);
+    const std::string word = line.starts_with("      ") ? line.substr(6, line.find(':') - 6) : "";
+    if (const auto curve = curves.find({name, word}); curve != curves.end()) line = gemm_line(line, word, curve->second);
+    if (const auto curve = attention.find(name); word == "cudnn" && curve != attention.end())
+      line = "      cudnn: {" + attention_text(curve->second) + "}";
     text += line + "\n";
   }
   return text;
 }
 
-void write_catalogue(const std::string& file, const std::map<std::string, GemmCurve>& curves) {
-  rewrite_file(file, [&](std::istream& in) { return rewritten(in, curves); });
+void write_catalogue(const std::string& file, const Curves& curves, const AttentionCurves& attention) {
+  rewrite_file(file, [&](std::istream& in) { return rewritten(in, curves, attention); });
+}
+
+void fit_system_products(const System& system, const CsvTable& gemms, Curves& written) {
+  for (const Kind& kind : kKinds) {
+    DeviceType device = catalogue().gpu(system.gpu)->type;
+    const std::vector<MeasuredProduct> all = products(gemms, system.name, kind.name);
+    if (all.empty() || !device.peak.contains(kind.type)) continue;
+    const Around around = fit_products(device, kind.type, all);
+    const GemmCurve& curve = device.gemm[kind.type];
+    print_errors(fmt::format("{} {}", system.name, kind.name), all,
+                 fmt::format("{}, launch: {:.1f} us, casts {:.2f}", curve_text(curve), curve.launch.value * 1e6, around.casts),
+                 [&](const MeasuredProduct& m) { return ratio(m, device, kind.type, around); });
+    for (const std::string& fit : system.fits)
+      if (*kind.word != '\0') written[{fit, kind.word}] = curve;
+  }
+}
+
+std::vector<MeasuredPass> backward_passes(const CsvTable& table, const std::string& device) {
+  std::vector<MeasuredPass> found;
+  for (const CsvRow& row : table.rows)
+    if (row.is("device", device) && row.is("op", "sdp_bwd") && row.is("qk_head_dim", "128"))
+      found.push_back({need(row, "seq_len"), need(row, "heads"), FlopsPerSecond(need(row, "tflops") * 1e12)});
+  return found;
+}
+
+/// Backward passes were measured on one Blackwell GPU only.
+AttentionCurve fit_blackwell_backward(const CsvTable& table) {
+  DeviceType device = catalogue().gpu("B200-SXM-180GB")->type;
+  const std::vector<MeasuredPass> passes = backward_passes(table, "B200-SXM");
+  fit_backward(device, passes);
+  std::vector<double> errors;
+  for (const MeasuredPass& m : passes) errors.push_back(std::abs(ratio(m, device) - 1));
+  const AttentionCurve curve = device.attention[AttentionKernel::cudnn];
+  fmt::print("{:<22} {:>5} {:>5} {:>7.1f} % {:>7.1f} %  backward: {:.0f} TFLOPS, backward_half_length: {:.0f} (all fitted to)\n", "b200 backward",
+             passes.size(), 0, 100 * quantile(errors, 0.5), 100 * quantile(errors, 0.9), curve.backward.value / 1e12, curve.backward_half_length);
+  return curve;
+}
+
+/// Of GPUs with tables of their own for the forward kernel of cuDNN; Blackwell's backward rates follow the forward ones of B200.
+AttentionCurves fit_attentions(const CsvTable& table, const AttentionCurve& blackwell) {
+  AttentionCurves written;
+  double b200 = 0;
+  for (const System& system : kSystems) {
+    DeviceType device = catalogue().gpu(system.gpu)->type;
+    const std::vector<MeasuredAttention> all = attentions(table, system.name);
+    const Around around = fit_attention(device, all);
+    AttentionCurve curve = device.attention[AttentionKernel::cudnn];
+    print_errors(fmt::format("{} attention", system.name), all,
+                 fmt::format("forward: {:.0f} TFLOPS, forward_half_length: {:.0f}, launch: {:.1f} us", curve.forward.value / 1e12,
+                             curve.forward_half_length, around.launch.value * 1e6),
+                 [&](const MeasuredAttention& m) { return ratio(m, device, around); });
+    if (device.generation == "Ampere" || device.generation == "Ada") continue;  // no such kernel there
+    if (system.fits.front() == "B200") b200 = curve.forward.value;
+    if (device.generation.starts_with("Blackwell")) {
+      curve.backward = blackwell.backward * (curve.forward.value / b200);
+      curve.backward_half_length = blackwell.backward_half_length;
+    }
+    for (const std::string& fit : system.fits) written[fit] = curve;
+  }
+  return written;
 }
 
 void run(const std::string& folder, const std::string& file) {
   const CsvTable gemms = read_csv(folder + "/gemm_measured_aiconfigurator.csv");
-  const CsvTable attention = read_csv(folder + "/attention_fwd_measured_aiconfigurator.csv");
-  std::map<std::string, GemmCurve> written;
+  Curves curves;
   fmt::print("{:<22} {:>5} {:>5} {:>9} {:>9}\n", "held-out shapes", "rows", "out", "median", "p90");
-  for (const System& system : kSystems) {
-    for (const Kind& kind : kKinds) {
-      DeviceType device = catalogue().gpu(system.gpu)->type;
-      const std::vector<MeasuredProduct> all = products(gemms, system.name, kind.name);
-      if (all.empty() || !device.peak.contains(kind.type)) continue;
-      fit_products(device, kind.type, all);
-      const GemmCurve& curve = device.gemm[kind.type];
-      print_errors(fmt::format("{} {}", system.name, kind.name), all,
-                   fmt::format("{}, launch: {:.1f} us", curve_text(curve), curve.launch.value * 1e6),
-                   [&](const MeasuredProduct& m) { return ratio(m, device, kind.type); });
-      if (kind.type == DataType::bf16 && *system.fit != '\0') written[system.fit] = curve;
-    }
-    DeviceType device = catalogue().gpu(system.gpu)->type;
-    const std::vector<MeasuredAttention> all = attentions(attention, system.name);
-    fit_attention(device, all);
-    const AttentionCurve& curve = device.attention[AttentionKernel::cudnn];
-    print_errors(fmt::format("{} attention", system.name), all,
-                 fmt::format("forward: {:.0f} TFLOPS, forward_half_length: {:.0f}", curve.forward.value / 1e12,
-                             curve.forward_half_length),
-                 [&](const MeasuredAttention& m) { return ratio(m, device); });
-  }
-  if (!file.empty()) write_catalogue(file, written);
+  for (const System& system : kSystems) fit_system_products(system, gemms, curves);
+  const AttentionCurve blackwell = fit_blackwell_backward(read_csv(folder + "/simumax_op_efficiency.csv"));
+  const AttentionCurves attention = fit_attentions(read_csv(folder + "/attention_fwd_measured_aiconfigurator.csv"), blackwell);
+  if (!file.empty()) write_catalogue(file, curves, attention);
 }
 
 }  // namespace

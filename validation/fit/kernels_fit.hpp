@@ -22,13 +22,29 @@ struct MeasuredAttention {
   bool held_out = false;
 };
 
-/// Predicted over measured, with the curve of `device`.
-[[nodiscard]] double ratio(const MeasuredProduct& measured, const DeviceType& device, DataType type);
-[[nodiscard]] double ratio(const MeasuredAttention& measured, const DeviceType& device);
+/// One measured pass of attention whose rate counts full FLOPs, 2.5 times as many backward.
+struct MeasuredPass {
+  double length = 0, heads = 0;
+  FlopsPerSecond rate{};
+};
 
-/// Moves efficiency, k_half, quantisation and launch of the device's curve for `type`; `sustained` is taken as 1.
-void fit_products(DeviceType& device, DataType type, const std::vector<MeasuredProduct>& measured);
+/// What a table's times hold beside the kernel: they were taken around a whole operator of an inference engine.
+struct Around {
+  double casts = 0;   ///< of the input to fewer bits: bytes moved, in units of reading and writing it once
+  Seconds launch{};   ///< of attention: copies and launches
+};
+
+/// Predicted over measured, with the curve of `device`.
+[[nodiscard]] double ratio(const MeasuredProduct& measured, const DeviceType& device, DataType type, const Around& around);
+[[nodiscard]] double ratio(const MeasuredAttention& measured, const DeviceType& device, const Around& around);
+
+/// Moves efficiency, k_half, quantisation and launch of the device's curve for `type`; `sustained` is taken as 1. Of types below
+/// 16 bits also what the cast of the input costs, which the model counts apart.
+[[nodiscard]] Around fit_products(DeviceType& device, DataType type, const std::vector<MeasuredProduct>& measured);
 /// Moves forward and forward_half_length of the cudnn curve.
-void fit_attention(DeviceType& device, const std::vector<MeasuredAttention>& measured);
+[[nodiscard]] Around fit_attention(DeviceType& device, const std::vector<MeasuredAttention>& measured);
+/// Moves backward and backward_half_length of the cudnn curve.
+void fit_backward(DeviceType& device, const std::vector<MeasuredPass>& measured);
+[[nodiscard]] double ratio(const MeasuredPass& measured, const DeviceType& device);
 
 }  // namespace trainyard::fit
