@@ -76,6 +76,37 @@ std::vector<MeasuredAttention> attentions(const CsvTable& table, const std::stri
   return found;
 }
 
+/// Experts of inference: the two products of a gated MLP, its activation, and what brings tokens there and back.
+std::vector<MeasuredExperts> layers_of_experts(const CsvTable& table, const std::string& system) {
+  std::vector<MeasuredExperts> found;
+  for (const CsvRow& row : table.rows) {
+    if (!row.is("system", system) || !row.is("dtype", "bfloat16")) continue;
+    const double tokens = need(row, "num_tokens"), hidden = need(row, "hidden"), width = need(row, "inter") / need(row, "moe_tp");
+    const double each = need(row, "topk"), ranks = need(row, "moe_ep"), experts = need(row, "experts") / ranks;
+    const double copies = tokens * each / ranks;
+    MeasuredExperts m{{{copies / experts, 2 * width, hidden, experts}, {copies / experts, hidden, width, experts}},
+                      Bytes(copies * (6 * hidden + 6 * width) + 2 * tokens * hidden),
+                      Seconds(need(row, "latency_us") * 1e-6),
+                      is_held_out(hidden, width)};
+    if (4 * copies * width * hidden >= kLeastFlops) found.push_back(std::move(m));
+  }
+  return found;
+}
+
+/// Single grouped products inside a training framework, forward and backward.
+std::vector<MeasuredExperts> grouped_products(const CsvTable& table, const std::string& device) {
+  std::vector<MeasuredExperts> found;
+  for (const CsvRow& row : table.rows) {
+    if (!row.is("op", "group_matmul") || !row.is("device", device)) continue;
+    const double m = need(row, "m"), n = need(row, "n"), k = need(row, "k"), experts = need(row, "n_groups");
+    const Flops work(2 * m * n * k * experts);
+    const bool weights = row.is("stage", "bwd_grad_w"), inputs = row.is("stage", "bwd_grad_act");
+    const GemmShape shape = weights ? GemmShape{k, n, m, experts} : inputs ? GemmShape{m, k, n, experts} : GemmShape{m, n, k, experts};
+    found.push_back({{shape}, Bytes(0), work / FlopsPerSecond(need(row, "tflops") * 1e12), is_held_out(n, k)});
+  }
+  return found;
+}
+
 double quantile(std::vector<double> values, double share) {
   if (values.empty()) return NAN;
   std::ranges::sort(values);
@@ -96,8 +127,18 @@ std::string curve_text(const GemmCurve& c) {
                      c.quantisation);
 }
 
-/// Replaces the fitted words of the default curve of a fit; `sustained` stays as it is.
-std::string rewritten(std::istream& in, const std::map<std::string, GemmCurve>& curves) {
+std::string whole_text(const GemmCurve& c) {
+  return fmt::format("{{{}, sustained: {:.3g}, launch: {:.1f} us}}", curve_text(c), c.sustained, c.launch.value * 1e6);
+}
+
+/// Curves by the name of a fit.
+struct Written {
+  std::map<std::string, GemmCurve> products, grouped;
+};
+
+/// Replaces the fitted words of the default curve of a fit, where `sustained` stays as it is, and its curve of grouped products.
+std::string rewritten(std::istream& in, const Written& written) {
+  const auto& curves = written.products;
   std::string text, name;
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with("  - name: ")) name = line.substr(10);
@@ -107,19 +148,47 @@ std::string rewritten(std::istream& in, const std::map<std::string, GemmCurve>& 
         launch != std::string::npos)
       line = "      default: {" + curve_text(curve->second) + line.substr(sustained, launch - sustained) +
              fmt::format(", launch: {:.1f} us}}", curve->second.launch.value * 1e6);
+    const auto grouped = written.grouped.find(name);
+    if (grouped != written.grouped.end() && line.starts_with("    grouped_gemm: ")) continue;
+    if (grouped != written.grouped.end() && line.starts_with("    attention:")) text += "    grouped_gemm: " + whole_text(grouped->second) + "\n";
     text += line + "\n";
   }
   return text;
 }
 
-void write_catalogue(const std::string& file, const std::map<std::string, GemmCurve>& curves) {
-  rewrite_file(file, [&](std::istream& in) { return rewritten(in, curves); });
+void write_catalogue(const std::string& file, const Written& written) {
+  rewrite_file(file, [&](std::istream& in) { return rewritten(in, written); });
+}
+
+/// What training reaches of it: as single products do, or where grouped products were measured in training, what those say.
+void print_experts(const std::string& what, const std::vector<MeasuredExperts>& all, const DeviceType& device) {
+  print_errors(what, all, whole_text(device.grouped_gemm.at(DataType::bf16)),
+               [&](const MeasuredExperts& m) { return ratio(m, device, DataType::bf16); });
+}
+
+void fit_grouped(const System& system, const CsvTable& layers, const CsvTable& training, Written& written) {
+  DeviceType device = catalogue().gpu(system.gpu)->type;
+  const double sustained = device.gemm.at(DataType::bf16).sustained;
+  const std::vector<MeasuredExperts> inference = layers_of_experts(layers, system.name);
+  if (!inference.empty()) {
+    fit_experts(device, DataType::bf16, inference);
+    print_experts(fmt::format("{} experts", system.name), inference, device);
+    device.grouped_gemm[DataType::bf16].sustained = sustained;
+  }
+  const char* trained = system.name == std::string_view("b200_sxm") ? "B200-SXM" : system.name == std::string_view("a100_sxm") ? "A100-PCIe-80GB" : "";
+  if (const std::vector<MeasuredExperts> own = grouped_products(training, trained); !own.empty()) {
+    fit_experts(device, DataType::bf16, own);
+    print_experts(fmt::format("{} training", system.name), own, device);
+  }
+  if (device.grouped_gemm.contains(DataType::bf16) && *system.fit != '\0') written.grouped[system.fit] = device.grouped_gemm[DataType::bf16];
 }
 
 void run(const std::string& folder, const std::string& file) {
   const CsvTable gemms = read_csv(folder + "/gemm_measured_aiconfigurator.csv");
   const CsvTable attention = read_csv(folder + "/attention_fwd_measured_aiconfigurator.csv");
-  std::map<std::string, GemmCurve> written;
+  const CsvTable experts = read_csv(folder + "/moe_layer_measured_aiconfigurator.csv");
+  const CsvTable training = read_csv(folder + "/simumax_op_efficiency.csv");
+  Written written;
   fmt::print("{:<22} {:>5} {:>5} {:>9} {:>9}\n", "held-out shapes", "rows", "out", "median", "p90");
   for (const System& system : kSystems) {
     for (const Kind& kind : kKinds) {
@@ -131,8 +200,9 @@ void run(const std::string& folder, const std::string& file) {
       print_errors(fmt::format("{} {}", system.name, kind.name), all,
                    fmt::format("{}, launch: {:.1f} us", curve_text(curve), curve.launch.value * 1e6),
                    [&](const MeasuredProduct& m) { return ratio(m, device, kind.type); });
-      if (kind.type == DataType::bf16 && *system.fit != '\0') written[system.fit] = curve;
+      if (kind.type == DataType::bf16 && *system.fit != '\0') written.products[system.fit] = curve;
     }
+    fit_grouped(system, experts, training, written);
     DeviceType device = catalogue().gpu(system.gpu)->type;
     const std::vector<MeasuredAttention> all = attentions(attention, system.name);
     fit_attention(device, all);

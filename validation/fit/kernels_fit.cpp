@@ -44,6 +44,12 @@ double ratio(const MeasuredProduct& measured, const DeviceType& device, DataType
   return gemm_time(device, type, measured.shape) / measured.time;
 }
 
+double ratio(const MeasuredExperts& measured, const DeviceType& device, DataType type) {
+  Seconds time = memory_bound_time(device, measured.moved);
+  for (const GemmShape& shape : measured.products) time += grouped_gemm_time(device, type, shape);
+  return time / measured.time;
+}
+
 double ratio(const MeasuredAttention& measured, const DeviceType& device) {
   const double pairs = measured.length * measured.length * measured.batch * measured.heads;
   const Flops whole(4 * pairs * measured.head_size);
@@ -59,6 +65,18 @@ void fit_products(DeviceType& device, DataType type, const std::vector<MeasuredP
                                           {&curve.launch.value, 0, 30e-6}};
   descend(parameters,
           [&] { return loss_of(measured, [&](const MeasuredProduct& m) { return ratio(m, device, type); }); });
+}
+
+void fit_experts(DeviceType& device, DataType type, const std::vector<MeasuredExperts>& measured) {
+  GemmCurve& curve = device.grouped_gemm[type];
+  curve = device.gemm[type];
+  curve.sustained = 1;
+  const std::vector<Parameter> parameters{{&curve.efficiency, 0.1, 1},
+                                          {&curve.k_half, 0, 2000},
+                                          {&curve.quantisation, 0, 1.5},
+                                          {&curve.launch.value, 0, 60e-6}};
+  descend(parameters,
+          [&] { return loss_of(measured, [&](const MeasuredExperts& m) { return ratio(m, device, type); }); });
 }
 
 void fit_attention(DeviceType& device, const std::vector<MeasuredAttention>& measured) {

@@ -22,12 +22,24 @@ struct MeasuredAttention {
   bool held_out = false;
 };
 
+/// One measured pass through the experts of a layer, or one of its grouped products: shapes with `batch` experts of m tokens each, and
+/// the bytes of what else was measured with them.
+struct MeasuredExperts {
+  std::vector<GemmShape> products;
+  Bytes moved{};
+  Seconds time{};
+  bool held_out = false;
+};
+
 /// Predicted over measured, with the curve of `device`.
+[[nodiscard]] double ratio(const MeasuredExperts& measured, const DeviceType& device, DataType type);
 [[nodiscard]] double ratio(const MeasuredProduct& measured, const DeviceType& device, DataType type);
 [[nodiscard]] double ratio(const MeasuredAttention& measured, const DeviceType& device);
 
 /// Moves efficiency, k_half, quantisation and launch of the device's curve for `type`; `sustained` is taken as 1.
 void fit_products(DeviceType& device, DataType type, const std::vector<MeasuredProduct>& measured);
+/// The same of the curve of grouped products.
+void fit_experts(DeviceType& device, DataType type, const std::vector<MeasuredExperts>& measured);
 /// Moves forward and forward_half_length of the cudnn curve.
 void fit_attention(DeviceType& device, const std::vector<MeasuredAttention>& measured);
 
