@@ -48,7 +48,23 @@ void visit_fields(T& t, V&& visit) {
 }
 template <Is<JobEntry> T, class V>
 void visit_fields(T& e, V&& visit) {
-  visit(e.at, e.phase, e.nodes, e.used, e.tokens_per_s, e.plan);
+  visit(e.at, e.phase, e.nodes, e.used, e.tokens_per_s, e.plan, e.tokens, e.usd, e.price);
+}
+template <Is<JobStretch> T, class V>
+void visit_fields(T& s, V&& visit) {
+  visit(s.from, s.until, s.what, s.steps);
+}
+template <Is<StateFetch> T, class V>
+void visit_fields(T& f, V&& visit) {
+  visit(f.from, f.until, f.source, f.target, f.node, f.first_layer, f.last_layer, f.bytes);
+}
+template <Is<HeldNode> T, class V>
+void visit_fields(T& n, V&& visit) {
+  visit(n.node, n.name, n.acquired, n.ready, n.noticed, n.until, n.preempted, n.failed);
+}
+template <Is<JobTrace> T, class V>
+void visit_fields(T& t, V&& visit) {
+  visit(t.stretches, t.fetches, t.nodes);
 }
 template <Is<JobTimes> T, class V>
 void visit_fields(T& t, V&& visit) {
@@ -82,7 +98,7 @@ void visit_fields(T& r, V&& visit) {
 }
 template <Is<CaseResult> T, class V>
 void visit_fields(T& c, V&& visit) {
-  visit(c.scenario, c.variant, c.strategy, c.status, c.reason, c.user_error, c.plan_json, c.plan_line, c.step, c.job, c.seeds, c.recovery,
+  visit(c.scenario, c.variant, c.strategy, c.status, c.reason, c.user_error, c.plan_json, c.plan_line, c.step, c.job, c.job_trace, c.seeds, c.recovery,
         c.planner_estimate, c.rejected, c.traits, c.critical_path, c.sensitivity, c.error_band, c.pareto_front, c.remarks, c.planner_truncated,
         c.alone_step_time, c.jobs, c.trace, c.planner_wall, c.simulation_wall);
 }

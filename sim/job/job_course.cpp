@@ -187,7 +187,7 @@ void JobCourse::close() {
 }
 
 void JobCourse::note(Seconds at, JobPhase phase) {
-  JobEntry entry{at, phase, count_there_, 0, 0, ""};
+  JobEntry entry{at, phase, count_there_, 0, 0, "", now_.tokens, report_.money.egress, {}};
   if (phase == JobPhase::training || phase == JobPhase::reconfiguring) {
     const Deployment& deployment = phase == JobPhase::training ? *running_ : *next_;
     entry.used = int(std::ranges::count(deployment.used, true));

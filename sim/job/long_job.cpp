@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/job/job_course.hpp"
+#include "sim/job/money_over_time.hpp"
 #include "sim/planning/recovery_registry.hpp"
 #include "sim/units/error.hpp"
 
@@ -111,6 +112,7 @@ JobReport run_long(const LongRun& run, const WorldSetting& setting, PlannedWorld
     if (goes_on) continue;
     add_nodes(setting, events, report);
     add_storage(setting, report);
+    add_money_over_time(setting.market, setting.cluster, events, report);
     add_target(run, setting.workload, report);
     report.on_demand = reference;
     report.detailed_steps = world.simulated();

@@ -70,6 +70,25 @@ TEST_CASE("time is conserved and money is the price of what was held, for every 
   }
 }
 
+TEST_CASE("the timeline's dollars are the price of what was held up to each entry") {
+  const std::string market = std::string(kExponential) + ", prices: {v: {constant: 2 USD/h}}";
+  const Scenario one = scenario(market, "horizon: 24 h", "{fixed: {data: 1, pipeline: 4, micro_batch: 1, recovery: restart_from_checkpoint}}");
+  const NodeEvents events = node_events(one.variants[0].market, one.variants[0].cluster, Seconds(24 * 3600), 3);
+  const CaseResult result = run(one).front();
+  check_sums(result);
+  for (const JobEntry& entry : result.job->timeline) {
+    double held = 0, now = 0;
+    for (const NodeSpan& span : events.spans) {
+      held += std::max(0.0, (std::min(span.until, entry.at) - span.acquired).value / 3600);
+      now += span.acquired <= entry.at && entry.at < span.until;
+    }
+    CHECK(std::abs(entry.usd.value - 2 * held) < 1e-9 * (1 + held));
+    CHECK(near(in_dollars_per_hour(entry.price), 2 * now));
+  }
+  const JobEntry& last = result.job->timeline.back();
+  CHECK(near((last.usd + last.price * (result.job->length - last.at)).value, result.job->money.total().value));
+}
+
 TEST_CASE("results over a horizon do not depend on the number of jobs") {
   const Scenario one = scenario(kExponential, "horizon: 24 h", "{fixed: {pipeline: 4, recovery: restart_from_checkpoint}}, {fixed: {pipeline: 4, recovery: asynchronous_checkpoint}}");
   const auto a = run(one, 1), b = run(one, 2);
