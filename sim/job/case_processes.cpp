@@ -3,6 +3,7 @@
 #include "sim/engine/binary.hpp"
 #include "sim/engine/nursery.hpp"
 #include "sim/job/case.hpp"
+#include "sim/job/step_memory.hpp"
 #include "sim/model/task_graph_fields.hpp"
 
 namespace trainyard {
@@ -115,21 +116,65 @@ CaseResult died(const Case& which, const WorkerFailure& failure) {
   return result;
 }
 
+using Group = std::vector<std::size_t>;  ///< cases of one process
+
+/// Cases that share their memory together; where that makes fewer than `jobs` processes, the largest groups are halved.
+std::vector<Group> groups_of(const std::vector<Case>& cases, int jobs) {
+  std::vector<Group> groups;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const auto known = std::ranges::find_if(groups, [&](const Group& group) { return share_memory(cases[group.front()], cases[i]); });
+    if (known == groups.end())
+      groups.push_back({i});
+    else
+      known->push_back(i);
+  }
+  while (groups.size() < std::size_t(std::max(1, jobs))) {
+    const auto largest = std::ranges::max_element(groups, {}, &Group::size);
+    if (largest == groups.end() || largest->size() < 2) break;
+    const auto middle = largest->begin() + std::ptrdiff_t((largest->size() + 1) / 2);
+    Group second(middle, largest->end());
+    largest->erase(middle, largest->end());
+    groups.push_back(std::move(second));
+  }
+  return groups;
+}
+
+std::string run_group(const Group& group, const std::vector<Case>& cases, const CaseOptions& options, const WorkerNursery& nursery) {
+  JobMemory memory;
+  std::vector<CaseResult> results;
+  for (const std::size_t i : group) results.push_back(run_case(cases.at(i), options, nursery, &memory));
+  return binary::encoded(results);
+}
+
 }  // namespace
 
 std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const CaseOptions& options, int jobs, const WorkerNursery& nursery,
                                   const std::function<void(std::size_t, std::size_t)>& progress) {
-  const NurseryProcess processes = start_nursery([&](std::string_view request) {
-    return binary::encoded(run_case(cases.at(binary::decoded<std::size_t>(request)), options, nursery));
-  });
+  const NurseryProcess processes = start_nursery(
+      [&](std::string_view request) { return run_group(binary::decoded<Group>(request), cases, options, nursery); });
   std::vector<CaseResult> results(cases.size());
   std::size_t done = 0;
-  const auto keep = [&](std::size_t i, const WorkerAnswer& answer) {
+  std::vector<Group> groups = groups_of(cases, jobs), again;
+  const auto keep = [&](std::size_t g, const WorkerAnswer& answer) {
+    const Group& group = groups[g];
     const auto* failure = std::get_if<WorkerFailure>(&answer);
-    results[i] = failure ? died(cases[i], *failure) : binary::decoded<CaseResult>(std::get<std::string>(answer));
-    if (progress) progress(++done, cases.size());
+    if (failure && group.size() > 1) {
+      for (const std::size_t i : group) again.push_back({i});
+      return;
+    }
+    std::vector<CaseResult> made;
+    if (!failure) made = binary::decoded<std::vector<CaseResult>>(std::get<std::string>(answer));
+    for (std::size_t k = 0; k < group.size(); ++k) {
+      results[group[k]] = failure ? died(cases[group[k]], *failure) : std::move(made.at(k));
+      if (progress) progress(++done, cases.size());
+    }
   };
-  ask_workers(processes.socket, cases.size(), [](std::size_t i) { return binary::encoded(i); }, jobs, keep);
+  const auto request = [&](std::size_t g) { return binary::encoded(groups[g]); };
+  ask_workers(processes.socket, groups.size(), request, jobs, keep);
+  if (!again.empty()) {
+    groups = std::move(again);
+    ask_workers(processes.socket, groups.size(), request, jobs, keep);
+  }
   end_nursery(processes);
   return results;
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "sim/job/step_memory.hpp"
 #include "sim/lowering/step_report.hpp"
 #include "sim/lowering/transition.hpp"
 #include "sim/units/error.hpp"
@@ -74,7 +75,7 @@ Seconds time_of_upload(Seconds ended, Seconds trained, Seconds alone) {
 }  // namespace
 
 StepBesideUpload step_beside_upload(const Plan& plan, const Workload& workload, const Cluster& cluster, const std::vector<StateMove>& moves,
-                                    Seconds alone, const Store& store, LoweringOptions options, const WorkerNursery& nursery) {
+                                    Seconds alone, const Store& store, LoweringOptions options, const WorkerNursery& nursery, StepMemory& memory) {
   const Router router(cluster);
   const std::vector<Sender> senders = senders_of(moves, cluster, router);
   std::set<LinkId> links;
@@ -82,6 +83,8 @@ StepBesideUpload step_beside_upload(const Plan& plan, const Workload& workload, 
   options.apart = {links.begin(), links.end()};
   Lowered lowered = lower(plan, workload, cluster, router, options);
   const std::size_t first = add_uploads(senders, cluster, store, lowered), tasks = lowered.graph.tasks.size();
+  const std::uint64_t key = hash(lowered.graph);
+  if (const StepBesideUpload* known = memory.find_beside(key)) return *known;
   const std::vector<SimulationResult> results = nursery.run({{lowered.graph, {}, false, kSteps, false}}, 1);
   if (const auto* failure = std::get_if<WorkerFailure>(&results.front()))
     throw InternalError("a step beside an upload: " + failure->why + " " + failure->last_words);
@@ -91,7 +94,7 @@ StepBesideUpload step_beside_upload(const Plan& plan, const Workload& workload, 
     if (i % tasks < first) trained = std::max(trained, timeline.end[i]);
   for (std::size_t i = first; i < tasks; ++i) ended = std::max(ended, timeline.end[i]);
   const std::vector<Seconds> start = step_times(lowered.graph, timeline).start;
-  return {(start.back() - start[1]) / double(kSteps - 2), time_of_upload(ended, trained, alone)};
+  return memory.keep_beside(key, {(start.back() - start[1]) / double(kSteps - 2), time_of_upload(ended, trained, alone)});
 }
 
 }  // namespace trainyard
