@@ -84,6 +84,7 @@ bool JobCourse::run_steps(Seconds until) {
   now_.samples += running_->samples * steps;
   now_.useful += running_->step * steps;
   since_save_ += running_->step * steps;
+  since_upload_ += running_->step * steps;
   trained_[running_->id] += step * steps;
   report_.times.checkpoint += (step - running_->step) * steps;
   report_.energy_kwh += running_->watts * (running_->step.value * steps) / 3.6e6;
@@ -99,7 +100,14 @@ bool JobCourse::save_is_due() const {
 /// sqrt(2 C M) of Young and Daly unless the recovery says it.
 Seconds JobCourse::save_interval() const {
   if (rules_.saves.every) return *rules_.saves.every;
-  return Seconds(std::sqrt(2 * running_->save.value * mean_between_losses(clock_).value));
+  Seconds cost = running_->save;
+  if (!rules_.saves.store_every) cost += running_->upload * (1 - running_->step / running_->step_beside_upload);
+  return Seconds(std::sqrt(2 * cost.value * mean_between_losses(clock_).value));
+}
+
+bool JobCourse::goes_to_store() const {
+  if (!saves_to(CopyPlace::store)) return false;
+  return !rules_.saves.store_every || (!stored_ && !upload_) || since_upload_ >= *rules_.saves.store_every * (1 - kRounding);
 }
 
 Seconds JobCourse::mean_between_losses(Seconds now) const { return (now + rules_.saves.first_loss) / double(1 + losses_); }
@@ -109,12 +117,13 @@ bool JobCourse::save(Seconds until) {
   spend(JobActivity::saving, clock_, clock_ + running_->save);
   clock_ += running_->save;
   report_.times.checkpoint += running_->save;
-  report_.traffic.to_store += running_->saved_to_store;
   ++report_.saves;
   since_save_ = Seconds(0);
   save_wanted_at_.reset();
   if (saves_to(CopyPlace::host) || saves_to(CopyPlace::peer)) hosts_ = HostCopy{now_, running_, epochs_of(*running_)};
-  if (!saves_to(CopyPlace::store)) return true;
+  if (!goes_to_store()) return true;
+  report_.traffic.to_store += running_->saved_to_store;
+  since_upload_ = Seconds(0);
   if (running_->upload.value > 0)
     upload_ = Upload{now_, clock_ + running_->upload, running_->saved_to_store};
   else

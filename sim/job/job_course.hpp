@@ -63,6 +63,7 @@ class JobCourse {
   [[nodiscard]] bool save_is_due() const;
   [[nodiscard]] Seconds step_at_hand() const { return upload_ ? running_->step_beside_upload : running_->step; }
   [[nodiscard]] Seconds save_interval() const;
+  [[nodiscard]] bool goes_to_store() const;
   void finish_upload(Seconds now);
   void arrive_in_store(const Progress& version, Seconds at);
   void interrupt(Seconds now);
@@ -108,7 +109,7 @@ class JobCourse {
   std::optional<HostCopy> hosts_;
   std::optional<Progress> stored_;
   std::optional<Upload> upload_;
-  Seconds since_save_{};
+  Seconds since_save_{}, since_upload_{};  ///< training time
   std::optional<Seconds> save_wanted_at_;///< at the first end of a step from then on
   std::optional<Seconds> planned_at_;    ///< a change of Plan at the first end of a step from then on
   std::int64_t losses_ = 0;              ///< that stopped training

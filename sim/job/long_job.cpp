@@ -15,8 +15,8 @@ namespace {
 
 constexpr Seconds kDay(86400), kMonth(30 * 86400.0), kLongest(30 * 365 * 86400.0);
 
-JobRules rules_of(const LongRun& run, const Recovery& recovery) {
-  return {recovery.saves(), recovery.restore(), recovery.on_notice(), run.planning, run.tokens};
+JobRules rules_of(const LongRun& run, const Market& market, const Recovery& recovery) {
+  return {saves_in(market, recovery), recovery.restore(), recovery.on_notice(), run.planning, run.tokens};
 }
 
 std::vector<NodeId> all_nodes(const Cluster& cluster) {
@@ -118,7 +118,7 @@ LongJob run_long(const LongRun& run, const WorldSetting& setting, PlannedWorld& 
   const bool to_tokens = run.horizon.value <= 0;
   for (Seconds horizon = to_tokens ? first_guess(run, reference) : run.horizon;; horizon = horizon * 2) {
     const NodeEvents events = node_events(setting.market, setting.cluster, horizon, setting.seed);
-    JobRules rules = rules_of(run, setting.recovery);
+    JobRules rules = rules_of(run, setting.market, setting.recovery);
     rules.keep_trace = setting.keep_trace;
     JobCourse course(world, rules, setting.cluster.nodes.size());
     JobReport report = course.run(events);

@@ -10,6 +10,7 @@
 #include "sim/job/subset.hpp"
 #include "sim/lowering/transition.hpp"
 #include "sim/units/error.hpp"
+#include "sim/units/text.hpp"
 
 namespace trainyard {
 namespace {
@@ -17,13 +18,29 @@ namespace {
 /// Above so many different roles nodes keep their order instead of being matched role by role.
 constexpr std::size_t kMostRoles = 64;
 
-/// [place] the place of the node whose copies it keeps for `peer`: the one before it that has work.
-std::vector<int> kept_for(const Deployment& deployment) {
+/// Whether a node keeps the copies of one that holds the same, if each keeps those of the `shift`th before it.
+bool keeps_its_own(const std::vector<std::uint64_t>& roles, std::size_t shift) {
+  for (std::size_t i = 0; i < roles.size(); ++i)
+    if (roles[i] == roles[(i + shift) % roles.size()]) return true;
+  return false;
+}
+
+/// [place] the place of the node whose copies it keeps for `peer`: one before it that has work, as near as none holds the same as the one it
+/// keeps copies for (a copy of what survives elsewhere helps nobody), else the one before it.
+std::vector<int> kept_for(const std::vector<bool>& used, const std::vector<std::uint64_t>& roles) {
   std::vector<int> users;
-  for (std::size_t i = 0; i < deployment.used.size(); ++i)
-    if (deployment.used[i]) users.push_back(int(i));
-  std::vector<int> kept(deployment.used.size(), -1);
-  for (std::size_t u = 0; u < users.size() && users.size() > 1; ++u) kept[std::size_t(users[u])] = users[(u + users.size() - 1) % users.size()];
+  std::vector<std::uint64_t> held;
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (used[i]) {
+      users.push_back(int(i));
+      held.push_back(roles[i]);
+    }
+  std::vector<int> kept(used.size(), -1);
+  if (users.size() < 2) return kept;
+  std::size_t shift = 1;
+  while (shift < users.size() && keeps_its_own(held, shift)) ++shift;
+  if (shift == users.size()) shift = 1;
+  for (std::size_t u = 0; u < users.size(); ++u) kept[std::size_t(users[u])] = users[(u + users.size() - shift) % users.size()];
   return kept;
 }
 
@@ -59,9 +76,34 @@ Seconds PlannedWorld::time_of(const std::vector<StateMove>& moves, const Cluster
   return moves.empty() ? Seconds(0) : timeline_of(moves, cluster).makespan;
 }
 
+/// Copies that stay in hosts' memory are there twice: the old one is kept until the new one is whole. What only waits there for the store is
+/// there once. Beside them lies what the step itself keeps there.
+std::string PlannedWorld::host_shortfall(const Site& site, const Cluster& cluster, const Holdings& held) const {
+  const bool own = saves_to(CopyPlace::host), peers = saves_to(CopyPlace::peer), passes = saves_.behind_training && saves_to(CopyPlace::store);
+  if (!own && !peers && !passes) return "";
+  const auto bytes_of = [&](const Node& node) {
+    Bytes sum{};
+    for (const DeviceId device : node.devices) sum += sizes_.of(held[index(device)]);
+    return sum;
+  };
+  const std::vector<int> kept = kept_for(site.deployment.used, site.roles);
+  for (std::size_t place = 0; place < cluster.nodes.size(); ++place) {
+    const Node& node = cluster.nodes[place];
+    const auto host = std::ranges::find_if(node.devices, [&](DeviceId device) { return cluster.devices[index(device)].kind == DeviceKind::cpu; });
+    if (host == node.devices.end() || cluster.devices[index(*host)].memory.value <= 0) continue;
+    Bytes copies = bytes_of(node) * (own ? 2.0 : passes ? 1.0 : 0.0);
+    if (peers && kept[place] >= 0) copies += bytes_of(cluster.nodes[std::size_t(kept[place])]) * 2;
+    const Bytes capacity = cluster.devices[index(*host)].memory, needed = copies + site.step.peak_host_memory;
+    if (needed > capacity)
+      return fmt::format("{} lacks {} of host memory for copies of the state ({} beside {} of the step; of {})", cluster.devices[index(*host)].name,
+                         to_text(needed - capacity), to_text(copies), to_text(site.step.peak_host_memory), to_text(capacity));
+  }
+  return "";
+}
+
 /// To the hosts first, then to the store: at once where training waits for both, else from the hosts' memory while it goes on.
 void PlannedWorld::time_saves(Site& site, const Cluster& cluster, const Holdings& held) {
-  const SavePolicy policy = setting_.recovery.saves();
+  const SavePolicy& policy = saves_;
   Deployment& made = site.deployment;
   if (saves_to(CopyPlace::host) || (policy.behind_training && saves_to(CopyPlace::store)))
     made.save += time_of(moves_to_hosts(held, sizes_), cluster);
@@ -71,7 +113,7 @@ void PlannedWorld::time_saves(Site& site, const Cluster& cluster, const Holdings
   made.saved_to_store = total(moves);
   (policy.behind_training ? made.upload : made.save) += time_of(moves, cluster);
   if (made.upload.value <= 0) return;
-  const StepBesideUpload beside = step_beside_upload(site.planned.plan, setting_.workload, cluster, moves, made.upload, setting_.market.store,
+  const StepBesideUpload beside = step_beside_upload(site.planned.plan, setting_.workload, cluster, moves, made.upload, made.step, setting_.market.store,
                                                      setting_.lowering, setting_.nursery, memory_);
   made.step_beside_upload = std::max(made.step, beside.step);
   made.upload = std::max(made.upload, beside.upload);
@@ -79,7 +121,7 @@ void PlannedWorld::time_saves(Site& site, const Cluster& cluster, const Holdings
 
 std::vector<StateMove> PlannedWorld::moves_to_peers(const Site& site, const Cluster& cluster, const Holdings& held) const {
   std::vector<StateMove> moves;
-  const std::vector<int> kept = kept_for(site.deployment);
+  const std::vector<int> kept = kept_for(site.deployment.used, site.roles);
   for (std::size_t place = 0; place < kept.size(); ++place) {
     if (kept[place] < 0) continue;
     const Node &from = cluster.nodes[std::size_t(kept[place])], &to = cluster.nodes[place];
@@ -142,7 +184,7 @@ std::optional<StateTransfer> PlannedWorld::transfer(Deployment& next, const Stat
 /// With the names of the nodes that stand at these places now.
 std::vector<StateFetch> PlannedWorld::fetches_of(const KnownTransfer& known, const std::vector<NodeId>& nodes) const {
   const Cluster cluster = subset(setting_.cluster, nodes);
-  const auto name_of = [&](const Site& site) {
+  const auto name_of = [&](const trainyard::Site& site) {
     if (site.kind == SiteKind::store) return std::string("store");
     const NodeId place = cluster.devices[index(site.device)].node;
     const std::vector<DeviceId>& devices = cluster.nodes[index(place)].devices;
@@ -164,7 +206,7 @@ std::vector<StateFetch> PlannedWorld::fetches_of(const KnownTransfer& known, con
 std::uint64_t PlannedWorld::peer_key(const HeldBy& hosts, NodeId node) const {
   const auto place = hosts.place_of.find(node);
   if (place == hosts.place_of.end() || !saves_to(CopyPlace::peer)) return 0;
-  const int of = kept_for(hosts.site->deployment)[std::size_t(place->second)];
+  const int of = kept_for(hosts.site->deployment.used, hosts.site->roles)[std::size_t(place->second)];
   return of < 0 ? 0 : hosts.site->roles[std::size_t(of)];
 }
 
@@ -254,7 +296,7 @@ std::optional<PlannedWorld::KnownTransfer> PlannedWorld::simulate_transfer(const
 Holdings PlannedWorld::copies_at(const HeldBy& held, const std::vector<NodeId>& nodes, const Cluster& cluster, bool in_hosts) {
   const Cluster old = subset(setting_.cluster, held.site->nodes);
   const Holdings& all = holdings_at(*held.site);
-  const std::vector<int> kept = kept_for(held.site->deployment);
+  const std::vector<int> kept = kept_for(held.site->deployment.used, held.site->roles);
   Holdings copies(cluster.devices.size());
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const auto place = held.place_of.find(nodes[n]);

@@ -85,8 +85,14 @@ std::string why_it_does_not_fit(const SimulationOutcome& outcome) {
 
 }  // namespace
 
+SavePolicy saves_in(const Market& market, const Recovery& recovery) {
+  SavePolicy saves = recovery.saves();
+  if (saves.store_if_there && !market.store.exists()) std::erase(saves.to, CopyPlace::store);
+  return saves;
+}
+
 PlannedWorld::PlannedWorld(const WorldSetting& setting)
-    : setting_(setting), classes_(setting.cluster), sizes_(setting.workload), memory_(setting.memory.steps) {
+    : setting_(setting), classes_(setting.cluster), sizes_(setting.workload), saves_(saves_in(setting.market, setting.recovery)), memory_(setting.memory.steps) {
   (void)memory_.exchange_needed({});
 }
 
@@ -224,12 +230,16 @@ int PlannedWorld::add_site(const std::vector<NodeId>& nodes, Planned planned, co
   site.planned.rejected.clear();
   site.step = std::get<StepReport>(std::move(outcome));
   site.deployment.id = int(sites_.size());
-  fill_deployment(site, cluster, by_recovery);
+  if (const std::string lacking = fill_deployment(site, cluster, by_recovery); !lacking.empty()) {
+    if (first_refusal_.empty()) first_refusal_ = lacking;
+    return -1;
+  }
   sites_.push_back(std::move(site));
   return int(sites_.size()) - 1;
 }
 
-void PlannedWorld::fill_deployment(Site& site, const Cluster& cluster, bool by_recovery) {
+/// "" or what hosts lack for the copies that are saved into them.
+std::string PlannedWorld::fill_deployment(Site& site, const Cluster& cluster, bool by_recovery) {
   Deployment& made = site.deployment;
   made.nodes = site.nodes;
   made.step = made.step_beside_upload = site.step.step_time;
@@ -241,7 +251,9 @@ void PlannedWorld::fill_deployment(Site& site, const Cluster& cluster, bool by_r
   for (const DeviceId device : devices_of(site.planned.plan)) made.watts += cluster.type_of(device).power_watts * (1 - site.step.bubble_fraction);
   const Holdings held = holdings(site, cluster);
   for (const Node& node : cluster.nodes) site.roles.push_back(role_of(node, held));
+  if (std::string lacking = host_shortfall(site, cluster, held); !lacking.empty()) return lacking;
   time_saves(site, cluster, held);
+  return "";
 }
 
 Holdings PlannedWorld::holdings(const Site& site, const Cluster& cluster) const {
@@ -262,8 +274,7 @@ const Holdings& PlannedWorld::holdings_at(const Site& site) {
 }
 
 bool PlannedWorld::saves_to(CopyPlace place) const {
-  const std::vector<CopyPlace> to = setting_.recovery.saves().to;
-  return std::ranges::find(to, place) != to.end();
+  return std::ranges::find(saves_.to, place) != saves_.to.end();
 }
 
 Cluster PlannedWorld::cluster_of(int id) const { return subset(setting_.cluster, sites_[std::size_t(id)].nodes); }

@@ -32,6 +32,9 @@ struct WorldSetting {
   bool keep_trace = false;               ///< transfers tell who fetches what from whom
 };
 
+/// What a recovery saves where this market has a place for it.
+[[nodiscard]] SavePolicy saves_in(const Market& market, const Recovery& recovery);
+
 class PlannedWorld final : public JobWorld {
  public:
   explicit PlannedWorld(const WorldSetting& setting);
@@ -92,13 +95,14 @@ class PlannedWorld final : public JobWorld {
   [[nodiscard]] std::optional<Deployment> by_recovery(const std::vector<NodeId>& there, const StateHolder& before);
   [[nodiscard]] Replanned replan(const std::vector<NodeId>& order, int old, const std::vector<std::optional<NodeId>>& now_of);
   [[nodiscard]] Replanned find_site(const std::vector<NodeId>& order, Planned planned, const Cluster& cluster);
-  void fill_deployment(Site& site, const Cluster& cluster, bool by_recovery);
+  [[nodiscard]] std::string fill_deployment(Site& site, const Cluster& cluster, bool by_recovery);
   [[nodiscard]] Holdings holdings(const Site& site, const Cluster& cluster) const;
   [[nodiscard]] const Holdings& holdings_at(const Site& site);
   [[nodiscard]] bool saves_to(CopyPlace place) const;
 
   [[nodiscard]] const Timeline& timeline_of(const std::vector<StateMove>& moves, const Cluster& cluster);
   [[nodiscard]] Seconds time_of(const std::vector<StateMove>& moves, const Cluster& cluster);
+  [[nodiscard]] std::string host_shortfall(const Site& site, const Cluster& cluster, const Holdings& held) const;
   void time_saves(Site& site, const Cluster& cluster, const Holdings& held);
   [[nodiscard]] std::vector<StateMove> moves_to_peers(const Site& site, const Cluster& cluster, const Holdings& held) const;
   [[nodiscard]] HeldBy held_by(const std::optional<StateHolder>& holder) const;
@@ -116,6 +120,7 @@ class PlannedWorld final : public JobWorld {
   WorldSetting setting_;
   NodeClasses classes_;
   StateSizes sizes_;
+  SavePolicy saves_;
   StepMemory& memory_;
   std::vector<Site> sites_;
   std::map<std::uint64_t, Answer> answers_;  ///< by arrangement

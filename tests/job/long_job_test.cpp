@@ -71,7 +71,7 @@ TEST_CASE("time is conserved and money is the price of what was held, for every 
 }
 
 TEST_CASE("the timeline's dollars are the price of what was held up to each entry") {
-  const std::string market = std::string(kExponential) + ", prices: {v: {constant: 2 USD/h}}";
+  const std::string market = std::string(kExponential) + ", prices: {v: 2 USD/h}";
   const Scenario one = scenario(market, "horizon: 24 h", "{fixed: {data: 1, pipeline: 4, micro_batch: 1, recovery: restart_from_checkpoint}}");
   const NodeEvents events = node_events(one.variants[0].market, one.variants[0].cluster, Seconds(24 * 3600), 3);
   const CaseResult result = run(one).front();
