@@ -19,8 +19,9 @@ struct Claim {
   bool known_setup = false;              ///< else the scenario only stands for the paper's, and only the order is compared
   std::string scenario;                  ///< file
   std::string faster, slower;            ///< entries of `strategies:`
+  ClaimMeasure measure = ClaimMeasure::rate;
+  std::vector<std::string> faster_with, slower_with;  ///< KEY=VALUE of the scenario that only one side has
   std::vector<std::string> open;         ///< what the paper's set-up leaves open, or is otherwise here
-  bool of_idle_time = false;             ///< the ratio is that of bubbles, the slower's over the faster's, not that of rates
 };
 
 /// A ratio holds within a factor of 1.25 of the published one, even one that was reached "up to"; the direction is the same where the first
