@@ -10,6 +10,10 @@
 
 namespace trainyard {
 
+/// What a ratio compares: samples a second (over a horizon: those that last), the time of bubbles (the slower's over the faster's), samples a
+/// dollar over a horizon, or the mean time of a change of Plan (the slower's over the faster's).
+enum class ClaimMeasure { rate, idle_time, samples_per_usd, recovery };
+
 /// One system against another in one scenario, by samples a second or by the time that GPUs wait for each other.
 struct Claim {
   std::string file, system, claim, paper;

@@ -60,7 +60,7 @@ TEST_CASE("without preemption the goodput is the throughput of a step") {
 TEST_CASE("time is conserved and money is the price of what was held, for every recovery") {
   const Scenario all = scenario(kExponential, "horizon: 48 h", kAny + "none}}, " + kAny + "restart_from_checkpoint}}, " + kAny +
                                     "{restart_from_checkpoint: {every: 10 min, to: [host, store], on_notice: true}}}}, " + kAny +
-                                    "asynchronous_checkpoint}}, " + kAny + "redundant_computation}}, " + kAny + "pipeline_templates}}, " + kAny +
+                                    "asynchronous_checkpoint}}, " + kAny + "pipeline_templates}}, " + kAny +
                                     "proactive_migration}}, " + kAny + "layer_local_first}}, " + kAny + "peer_replication}}");
   const NodeEvents events = node_events(all.variants[0].market, all.variants[0].cluster, Seconds(48 * 3600), 3);
   double held = 0;
