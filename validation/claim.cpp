@@ -26,7 +26,11 @@ Schema claim_schema() {
   return object({required("system", text("name of the system")), required("claim", text("what the paper says, in one line")),
                  required("paper", text("citation")), required("trust", text("where the number was read")),
                  required("ratio", number(above(0, 1e6), "published rate of the faster over that of the slower")),
-                 optional("of", choice({"rate", "idle_time"}, "what is compared: samples a second, or the time that GPUs wait for each other, longer over shorter"), "rate"),
+                 optional("of", choice({"rate", "idle_time", "samples_per_usd", "recovery"},
+                                        "what is compared: samples a second, the time that GPUs wait for each other, longer over shorter, samples a dollar, or the mean time of a "
+                                        "change of Plan, longer over shorter"), "rate"),
+                 optional("faster_with", list(text("KEY=VALUE"), between(1, 20), "what the scenario says for the faster alone"), "[]"),
+                 optional("slower_with", list(text("KEY=VALUE"), between(1, 20), "the same for the slower"), "[]"),
                  optional("up_to", boolean("the largest of several cases"), "false"),
                  required("setup", choice({"known", "stand_in"}, "whether the scenario is the paper's or only stands for it")),
                  required("scenario", text("FILE, from the folder of this one")),
@@ -41,16 +45,53 @@ struct Rate {
   std::string why_not;
 };
 
-Rate rate_of(const CaseResult& result, bool of_idle_time) {
+ClaimMeasure measure_of(const std::string& word) {
+  if (word == "idle_time") return ClaimMeasure::idle_time;
+  if (word == "samples_per_usd") return ClaimMeasure::samples_per_usd;
+  return word == "recovery" ? ClaimMeasure::recovery : ClaimMeasure::rate;
+}
+
+Rate rate_over_horizon(const CaseResult& result, ClaimMeasure measure) {
+  const JobReport& job = *result.job;
+  if (measure == ClaimMeasure::rate) return {job.samples / job.length.value, ""};
+  if (measure == ClaimMeasure::idle_time) return {0, result.strategy + ": bubbles are those of one step, not of a horizon"};
+  if (measure == ClaimMeasure::samples_per_usd && job.money.known) return {job.samples / job.money.total().value, ""};
+  if (measure == ClaimMeasure::samples_per_usd) return {0, result.strategy + ": a node has no price"};
+  if (job.times.reconfiguration.value <= 0) return {0, result.strategy + ": no change of Plan took time"};
+  return {double(job.reconfigurations) / job.times.reconfiguration.value, ""};
+}
+
+Rate rate_of(const CaseResult& result, ClaimMeasure measure) {
   if (result.status != CaseStatus::ok) return {0, fmt::format("{}: {}", result.strategy, result.reason)};
+  if (result.job) return rate_over_horizon(result, measure);
+  if (measure == ClaimMeasure::samples_per_usd || measure == ClaimMeasure::recovery) return {0, result.strategy + ": its scenario has no horizon"};
+  const bool of_idle_time = measure == ClaimMeasure::idle_time;
   if (of_idle_time && result.step.time.bubble <= Seconds(0)) return {0, result.strategy + ": no GPU waits for another"};
   if (of_idle_time) return {1 / result.step.time.bubble.value, ""};
   return {result.step.samples / result.step.step_time.value, ""};
 }
 
+std::vector<std::string> texts_of(const View& list) {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; list && i < list.size(); ++i) all.push_back(list.at(i).text());
+  return all;
+}
+
+/// The claim's scenario with one strategy and what only its side has.
+Scenario side_of(const Claim& claim, const std::string& strategy, const std::vector<std::string>& with) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const std::string& one : with) {
+    const std::size_t at = one.find('=');
+    if (at == std::string::npos) throw UserError(fmt::format("{}: {:?} is not KEY=VALUE", claim.file, one));
+    settings.emplace_back(one.substr(0, at), one.substr(at + 1));
+  }
+  settings.emplace_back("strategies", "[" + strategy + "]");
+  return load_scenario_with(claim.scenario, settings);
+}
+
 ClaimOutcome outcome_of(const Claim& claim, const CaseResult& faster, const CaseResult& slower) {
   ClaimOutcome outcome;
-  const Rate first = rate_of(faster, claim.of_idle_time), second = rate_of(slower, claim.of_idle_time);
+  const Rate first = rate_of(faster, claim.measure), second = rate_of(slower, claim.measure);
   outcome.why_not = first.why_not.empty() ? second.why_not : first.why_not;
   if (!outcome.why_not.empty()) return outcome;
   outcome.ratio = first.value / second.value;
@@ -87,9 +128,9 @@ Claim read_claim(const std::string& file) {
   diagnostics.throw_if_any();
   const View view(document);
   Claim claim{file, view["system"].text(), view["claim"].text(), view["paper"].text(), view["trust"].text(), view["ratio"].number(),
-              view["up_to"].boolean_or(false), view["setup"].text() == "known", "", view["faster"].text(), view["slower"].text(), {}, view["of"] && view["of"].text() == "idle_time"};
+              view["up_to"].boolean_or(false), view["setup"].text() == "known", "", view["faster"].text(), view["slower"].text(),
+              measure_of(view["of"] ? view["of"].text() : "rate"), texts_of(view["faster_with"]), texts_of(view["slower_with"]), texts_of(view["open"])};
   claim.scenario = (fs::path(file).parent_path() / view["scenario"].text()).lexically_normal().string();
-  for (std::size_t i = 0; i < view["open"].size(); ++i) claim.open.push_back(view["open"].at(i).text());
   return claim;
 }
 
@@ -110,13 +151,13 @@ std::string default_claims() { return TRAINYARD_SOURCE_FOLDER "/validation/claim
 std::vector<ClaimOutcome> simulate_claims(const std::vector<Claim>& claims, int jobs, const WorkerNursery& nursery,
                                           const std::function<void(std::size_t, std::size_t)>& progress) {
   std::vector<Scenario> scenarios;
-  scenarios.reserve(claims.size());
+  scenarios.reserve(2 * claims.size());
   std::vector<Case> cases;
   for (const Claim& claim : claims) {
-    const Scenario& scenario =
-        scenarios.emplace_back(load_scenario_with(claim.scenario, {{"strategies", fmt::format("[{}, {}]", claim.faster, claim.slower)}}));
-    for (const StrategyChoice& choice : scenario.strategies) cases.push_back(case_of(scenario, scenario.variants[0], choice));
+    scenarios.push_back(side_of(claim, claim.faster, claim.faster_with));
+    scenarios.push_back(side_of(claim, claim.slower, claim.slower_with));
   }
+  for (const Scenario& scenario : scenarios) cases.push_back(case_of(scenario, scenario.variants[0], scenario.strategies[0]));
   const std::vector<CaseResult> results = run_cases(cases, CaseOptions{}, jobs, nursery, progress);
   std::vector<ClaimOutcome> outcomes;
   for (std::size_t i = 0; i < claims.size(); ++i) outcomes.push_back(outcome_of(claims[i], results[2 * i], results[2 * i + 1]));

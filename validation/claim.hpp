@@ -10,6 +10,10 @@
 
 namespace trainyard {
 
+/// What a ratio compares: samples a second (over a horizon: those that last), the time of bubbles (the slower's over the faster's), samples a
+/// dollar over a horizon, or the mean time of a change of Plan (the slower's over the faster's).
+enum class ClaimMeasure { rate, idle_time, samples_per_usd, recovery };
+
 /// One system against another in one scenario, by samples a second or by the time that GPUs wait for each other.
 struct Claim {
   std::string file, system, claim, paper;
@@ -19,8 +23,9 @@ struct Claim {
   bool known_setup = false;              ///< else the scenario only stands for the paper's, and only the order is compared
   std::string scenario;                  ///< file
   std::string faster, slower;            ///< entries of `strategies:`
+  ClaimMeasure measure = ClaimMeasure::rate;
+  std::vector<std::string> faster_with, slower_with;  ///< KEY=VALUE of the scenario that only one side has
   std::vector<std::string> open;         ///< what the paper's set-up leaves open, or is otherwise here
-  bool of_idle_time = false;             ///< the ratio is that of bubbles, the slower's over the faster's, not that of rates
 };
 
 /// A ratio holds within a factor of 1.25 of the published one, even one that was reached "up to"; the direction is the same where the first

@@ -10,6 +10,7 @@
 #include "sim/job/error_bands.hpp"
 #include "sim/job/long_job.hpp"
 #include "sim/job/sensitivity.hpp"
+#include "sim/job/step_memory.hpp"
 #include "sim/job/step_simulator.hpp"
 #include "sim/planning/plan_text.hpp"
 #include "sim/planning/plan_traits.hpp"
@@ -87,22 +88,29 @@ void plan_and_simulate(const Case& which, const CaseOptions& options, const Work
 }
 
 /// Planning and simulation take turns: their wall time is told as one.
-void run_long_timed(const Case& which, const CaseOptions& options, const WorkerNursery& nursery, CaseResult& result) {
+void run_long_timed(const Case& which, const CaseOptions& options, const WorkerNursery& nursery, JobMemory* memory, CaseResult& result) {
   Stopwatch watch;
-  run_long_case(which, options, nursery, result);
+  JobMemory own;
+  run_long_case(which, options, nursery, memory != nullptr ? *memory : own, result);
   result.simulation_wall = watch.lap();
 }
 
 }  // namespace
 
-CaseResult run_case(const Case& which, const CaseOptions& options, const WorkerNursery& nursery) {
+bool share_memory(const Case& a, const Case& b) {
+  const auto same_options = [&] { return a.options == b.options || (a.options != nullptr && b.options != nullptr && a.options->same_content(*b.options)); };
+  return a.long_case && b.long_case && a.cluster == b.cluster && a.workload == b.workload && a.long_case->market == b.long_case->market &&
+         a.strategy == b.strategy && a.directory == b.directory && a.seed == b.seed && a.jitter == b.jitter && same_options();
+}
+
+CaseResult run_case(const Case& which, const CaseOptions& options, const WorkerNursery& nursery, JobMemory* memory) {
   CaseResult result;
   result.scenario = which.scenario;
   result.variant = which.variant;
   result.strategy = which.strategy;
   try {
     result.ground = ground_of(*which.cluster, *which.workload);
-    which.long_case ? run_long_timed(which, options, nursery, result) : plan_and_simulate(which, options, nursery, result);
+    which.long_case ? run_long_timed(which, options, nursery, memory, result) : plan_and_simulate(which, options, nursery, result);
   } catch (const UserError& error) {
     result.status = CaseStatus::error;
     result.user_error = true;

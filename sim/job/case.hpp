@@ -49,12 +49,19 @@ struct CaseOptions {
   bool sensitivity = false;              ///< fill CaseResult::sensitivity: several more simulations, and one more search
 };
 
-/// Plans and simulates. What goes wrong inside becomes status infeasible or error, never an exception; a mistake of the user
-/// (options, a Plan that does not fit the cluster) is status error with `user_error` set.
-[[nodiscard]] CaseResult run_case(const Case& which, const CaseOptions& options, const WorkerNursery& nursery);
+struct JobMemory;
 
-/// Each case in a process of its own, `jobs` at a time; results in the order of `cases`. A process that dies is
-/// `status: error` with its last words. `progress` is called after each case, in order of completion.
+/// Whether two cases differ in nothing but their recovery, so that Plans and steps of one serve the other.
+[[nodiscard]] bool share_memory(const Case& a, const Case& b);
+
+/// Plans and simulates. What goes wrong inside becomes status infeasible or error, never an exception; a mistake of the user
+/// (options, a Plan that does not fit the cluster) is status error with `user_error` set. `memory`: of cases that share_memory with it; the
+/// answer is the same without.
+[[nodiscard]] CaseResult run_case(const Case& which, const CaseOptions& options, const WorkerNursery& nursery, JobMemory* memory = nullptr);
+
+/// Each case in a process of its own, `jobs` at a time, but those over a horizon that share their memory in one as long as there are
+/// processes enough; results in the order of `cases`. A case whose process dies is `status: error` with its last words (one that shared it
+/// gets another of its own first). `progress` is called after each case, in order of completion.
 [[nodiscard]] std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const CaseOptions& options, int jobs,
                                                 const WorkerNursery& nursery,
                                                 const std::function<void(std::size_t done, std::size_t all)>& progress);

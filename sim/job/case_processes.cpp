@@ -3,6 +3,7 @@
 #include "sim/engine/binary.hpp"
 #include "sim/engine/nursery.hpp"
 #include "sim/job/case.hpp"
+#include "sim/job/step_memory.hpp"
 #include "sim/model/task_graph_fields.hpp"
 
 namespace trainyard {
@@ -48,7 +49,23 @@ void visit_fields(T& t, V&& visit) {
 }
 template <Is<JobEntry> T, class V>
 void visit_fields(T& e, V&& visit) {
-  visit(e.at, e.phase, e.nodes, e.used, e.tokens_per_s, e.plan);
+  visit(e.at, e.phase, e.nodes, e.used, e.tokens_per_s, e.plan, e.tokens, e.usd, e.price);
+}
+template <Is<JobStretch> T, class V>
+void visit_fields(T& s, V&& visit) {
+  visit(s.from, s.until, s.what, s.steps);
+}
+template <Is<StateFetch> T, class V>
+void visit_fields(T& f, V&& visit) {
+  visit(f.from, f.until, f.source, f.target, f.node, f.first_layer, f.last_layer, f.bytes);
+}
+template <Is<HeldNode> T, class V>
+void visit_fields(T& n, V&& visit) {
+  visit(n.node, n.name, n.acquired, n.ready, n.noticed, n.until, n.preempted, n.failed);
+}
+template <Is<JobTrace> T, class V>
+void visit_fields(T& t, V&& visit) {
+  visit(t.stretches, t.fetches, t.nodes);
 }
 template <Is<JobTimes> T, class V>
 void visit_fields(T& t, V&& visit) {
@@ -90,7 +107,7 @@ void visit_fields(T& b, V&& visit) {
 }
 template <Is<CaseResult> T, class V>
 void visit_fields(T& c, V&& visit) {
-  visit(c.scenario, c.variant, c.strategy, c.status, c.reason, c.user_error, c.plan_json, c.plan_line, c.step, c.ground, c.job, c.seeds, c.recovery,
+  visit(c.scenario, c.variant, c.strategy, c.status, c.reason, c.user_error, c.plan_json, c.plan_line, c.step, c.ground, c.job, c.job_trace, c.seeds, c.recovery,
         c.planner_estimate, c.rejected, c.traits, c.critical_path, c.sensitivity, c.error_band, c.error_band_from, c.pareto_front, c.remarks, c.planner_truncated,
         c.alone_step_time, c.jobs, c.trace, c.planner_wall, c.simulation_wall);
 }
@@ -107,21 +124,65 @@ CaseResult died(const Case& which, const WorkerFailure& failure) {
   return result;
 }
 
+using Group = std::vector<std::size_t>;  ///< cases of one process
+
+/// Cases that share their memory together; where that makes fewer than `jobs` processes, the largest groups are halved.
+std::vector<Group> groups_of(const std::vector<Case>& cases, int jobs) {
+  std::vector<Group> groups;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const auto known = std::ranges::find_if(groups, [&](const Group& group) { return share_memory(cases[group.front()], cases[i]); });
+    if (known == groups.end())
+      groups.push_back({i});
+    else
+      known->push_back(i);
+  }
+  while (groups.size() < std::size_t(std::max(1, jobs))) {
+    const auto largest = std::ranges::max_element(groups, {}, &Group::size);
+    if (largest == groups.end() || largest->size() < 2) break;
+    const auto middle = largest->begin() + std::ptrdiff_t((largest->size() + 1) / 2);
+    Group second(middle, largest->end());
+    largest->erase(middle, largest->end());
+    groups.push_back(std::move(second));
+  }
+  return groups;
+}
+
+std::string run_group(const Group& group, const std::vector<Case>& cases, const CaseOptions& options, const WorkerNursery& nursery) {
+  JobMemory memory;
+  std::vector<CaseResult> results;
+  for (const std::size_t i : group) results.push_back(run_case(cases.at(i), options, nursery, &memory));
+  return binary::encoded(results);
+}
+
 }  // namespace
 
 std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const CaseOptions& options, int jobs, const WorkerNursery& nursery,
                                   const std::function<void(std::size_t, std::size_t)>& progress) {
-  const NurseryProcess processes = start_nursery([&](std::string_view request) {
-    return binary::encoded(run_case(cases.at(binary::decoded<std::size_t>(request)), options, nursery));
-  });
+  const NurseryProcess processes = start_nursery(
+      [&](std::string_view request) { return run_group(binary::decoded<Group>(request), cases, options, nursery); });
   std::vector<CaseResult> results(cases.size());
   std::size_t done = 0;
-  const auto keep = [&](std::size_t i, const WorkerAnswer& answer) {
+  std::vector<Group> groups = groups_of(cases, jobs), again;
+  const auto keep = [&](std::size_t g, const WorkerAnswer& answer) {
+    const Group& group = groups[g];
     const auto* failure = std::get_if<WorkerFailure>(&answer);
-    results[i] = failure ? died(cases[i], *failure) : binary::decoded<CaseResult>(std::get<std::string>(answer));
-    if (progress) progress(++done, cases.size());
+    if (failure && group.size() > 1) {
+      for (const std::size_t i : group) again.push_back({i});
+      return;
+    }
+    std::vector<CaseResult> made;
+    if (!failure) made = binary::decoded<std::vector<CaseResult>>(std::get<std::string>(answer));
+    for (std::size_t k = 0; k < group.size(); ++k) {
+      results[group[k]] = failure ? died(cases[group[k]], *failure) : std::move(made.at(k));
+      if (progress) progress(++done, cases.size());
+    }
   };
-  ask_workers(processes.socket, cases.size(), [](std::size_t i) { return binary::encoded(i); }, jobs, keep);
+  const auto request = [&](std::size_t g) { return binary::encoded(groups[g]); };
+  ask_workers(processes.socket, groups.size(), request, jobs, keep);
+  if (!again.empty()) {
+    groups = std::move(again);
+    ask_workers(processes.socket, groups.size(), request, jobs, keep);
+  }
   end_nursery(processes);
   return results;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/model/job_trace.hpp"
 #include "sim/units/ids.hpp"
 #include "sim/units/quantity.hpp"
 
@@ -45,6 +46,7 @@ struct StateTransfer {
   Seconds time{};
   Bytes from_devices{}, from_hosts{}, from_store{};
   Dollars egress{};
+  std::vector<StateFetch> fetches{};     ///< where traces are kept; times from its start
 };
 
 /// Nodes that the job has to do with: those there, those lost since the deployment that runs.

@@ -45,6 +45,7 @@ void JobCourse::start(Seconds now, Deployment next, const StateTransfer& transfe
   mode_ = Mode::reconfiguring;
   clock_ = now;
   ready_at_ = now + more + transfer.time;
+  keep_fetches(transfer);
   note(now, JobPhase::reconfiguring);
 }
 
@@ -97,6 +98,7 @@ std::optional<StateTransfer> JobCourse::from_saved(Deployment& next) {
 void JobCourse::roll_back_to(const Progress& version) {
   if (version.steps < now_.steps) ++report_.rollbacks;
   report_.times.lost_work += now_.useful - version.useful;
+  mark_lost(now_.steps - version.steps);
   now_ = version;
   devices_hold_now_ = false;
 }

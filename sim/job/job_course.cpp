@@ -42,6 +42,7 @@ void JobCourse::advance(Seconds until) {
       continue;
     }
     report_.times.reconfiguration += std::min(ready_at_, until) - clock_;
+    spend(JobActivity::changing, clock_, std::min(ready_at_, until));
     clock_ = std::min(ready_at_, until);
     if (ready_at_ > until) return;
     begin_training();
@@ -50,6 +51,7 @@ void JobCourse::advance(Seconds until) {
 
 void JobCourse::wait(Seconds until) {
   (count_there_ > 0 ? report_.times.waiting : report_.times.idle) += until - clock_;
+  spend(count_there_ > 0 ? JobActivity::waiting : JobActivity::idle, clock_, until);
   clock_ = until;
 }
 
@@ -75,12 +77,14 @@ bool JobCourse::run_steps(Seconds until) {
   if (std::isfinite(rules_.tokens))
     steps = std::min(steps, std::max(1.0, std::ceil((rules_.tokens - now_.tokens) / running_->tokens - kRounding)));
   if (steps < 1) return false;
+  spend(JobActivity::steps, clock_, clock_ + step * steps, steps);
   clock_ += step * steps;
   now_.steps += steps;
   now_.tokens += running_->tokens * steps;
   now_.samples += running_->samples * steps;
   now_.useful += running_->step * steps;
   since_save_ += running_->step * steps;
+  since_upload_ += running_->step * steps;
   trained_[running_->id] += step * steps;
   report_.times.checkpoint += (step - running_->step) * steps;
   report_.energy_kwh += running_->watts * (running_->step.value * steps) / 3.6e6;
@@ -96,21 +100,30 @@ bool JobCourse::save_is_due() const {
 /// sqrt(2 C M) of Young and Daly unless the recovery says it.
 Seconds JobCourse::save_interval() const {
   if (rules_.saves.every) return *rules_.saves.every;
-  return Seconds(std::sqrt(2 * running_->save.value * mean_between_losses(clock_).value));
+  Seconds cost = running_->save;
+  if (!rules_.saves.store_every) cost += running_->upload * (1 - running_->step / running_->step_beside_upload);
+  return Seconds(std::sqrt(2 * cost.value * mean_between_losses(clock_).value));
+}
+
+bool JobCourse::goes_to_store() const {
+  if (!saves_to(CopyPlace::store)) return false;
+  return !rules_.saves.store_every || (!stored_ && !upload_) || since_upload_ >= *rules_.saves.store_every * (1 - kRounding);
 }
 
 Seconds JobCourse::mean_between_losses(Seconds now) const { return (now + rules_.saves.first_loss) / double(1 + losses_); }
 
 bool JobCourse::save(Seconds until) {
   if (clock_ + running_->save > until) return false;
+  spend(JobActivity::saving, clock_, clock_ + running_->save);
   clock_ += running_->save;
   report_.times.checkpoint += running_->save;
-  report_.traffic.to_store += running_->saved_to_store;
   ++report_.saves;
   since_save_ = Seconds(0);
   save_wanted_at_.reset();
   if (saves_to(CopyPlace::host) || saves_to(CopyPlace::peer)) hosts_ = HostCopy{now_, running_, epochs_of(*running_)};
-  if (!saves_to(CopyPlace::store)) return true;
+  if (!goes_to_store()) return true;
+  report_.traffic.to_store += running_->saved_to_store;
+  since_upload_ = Seconds(0);
   if (running_->upload.value > 0)
     upload_ = Upload{now_, clock_ + running_->upload, running_->saved_to_store};
   else
@@ -153,6 +166,7 @@ void JobCourse::apply(const NodeInstant& instant) {
 /// What runs when a node goes is lost, a step or a save; the step's update is the last thing it does.
 void JobCourse::interrupt(Seconds now) {
   (save_is_due() ? report_.times.checkpoint : report_.times.lost_work) += now - clock_;
+  spend(save_is_due() ? JobActivity::saving : JobActivity::lost, clock_, now);
   clock_ = now;
   finish_upload(now);
   upload_.reset();
@@ -163,6 +177,7 @@ void JobCourse::interrupt(Seconds now) {
 void JobCourse::close() {
   if (mode_ == Mode::training && !finished_ && clock_ < end_) {
     const double share = (end_ - clock_) / step_at_hand();
+    spend(save_is_due() ? JobActivity::saving : JobActivity::steps, clock_, end_, save_is_due() ? 0 : share);
     if (save_is_due()) {
       report_.times.checkpoint += end_ - clock_;
     } else {
@@ -187,7 +202,7 @@ void JobCourse::close() {
 }
 
 void JobCourse::note(Seconds at, JobPhase phase) {
-  JobEntry entry{at, phase, count_there_, 0, 0, ""};
+  JobEntry entry{at, phase, count_there_, 0, 0, "", now_.tokens, report_.money.egress, {}};
   if (phase == JobPhase::training || phase == JobPhase::reconfiguring) {
     const Deployment& deployment = phase == JobPhase::training ? *running_ : *next_;
     entry.used = int(std::ranges::count(deployment.used, true));
@@ -197,6 +212,45 @@ void JobCourse::note(Seconds at, JobPhase phase) {
   std::vector<JobEntry>& all = report_.timeline;
   if (!all.empty() && all.back().at == at) all.pop_back();
   all.push_back(std::move(entry));
+}
+
+void JobCourse::spend(JobActivity what, Seconds from, Seconds until, double steps) {
+  if (!rules_.keep_trace || until <= from) return;
+  std::vector<JobStretch>& all = trace_.stretches;
+  if (!all.empty() && all.back().what == what && all.back().until == from) {
+    all.back().until = until;
+    all.back().steps += steps;
+  } else {
+    all.push_back({from, until, what, steps});
+  }
+}
+
+/// The newest so many of the steps; a stretch of which only a part is lost is cut.
+void JobCourse::mark_lost(double steps) {
+  std::vector<JobStretch>& all = trace_.stretches;
+  for (std::size_t i = all.size(); i-- > 0 && steps > 1e-9;) {
+    if (all[i].what != JobActivity::steps) continue;
+    const double lost = std::min(steps, all[i].steps);
+    steps -= lost;
+    if (lost < all[i].steps * (1 - 1e-9)) {
+      const JobStretch whole = all[i];
+      const Seconds cut = whole.until - (whole.until - whole.from) * (lost / whole.steps);
+      all[i] = {whole.from, cut, JobActivity::steps, whole.steps - lost};
+      all.insert(all.begin() + std::ptrdiff_t(i) + 1, {cut, whole.until, JobActivity::lost, lost});
+    } else {
+      all[i].what = JobActivity::lost;
+    }
+  }
+}
+
+/// The transfer ends when the change does.
+void JobCourse::keep_fetches(const StateTransfer& transfer) {
+  const Seconds begin = ready_at_ - transfer.time;
+  for (StateFetch fetch : transfer.fetches) {
+    fetch.from += begin;
+    fetch.until += begin;
+    trace_.fetches.push_back(std::move(fetch));
+  }
 }
 
 bool JobCourse::saves_to(CopyPlace place) const { return std::ranges::find(rules_.saves.to, place) != rules_.saves.to.end(); }

@@ -10,6 +10,7 @@
 
 #include "sim/job/deployment.hpp"
 #include "sim/model/job_report.hpp"
+#include "sim/model/job_trace.hpp"
 #include "sim/model/node_events.hpp"
 #include "sim/planning/recovery.hpp"
 
@@ -21,6 +22,7 @@ struct JobRules {
   OnNotice on_notice = OnNotice::nothing;
   Seconds planning{};                    ///< that every change of Plan takes
   double tokens = std::numeric_limits<double>::infinity();  ///< the job ends when so many are trained
+  bool keep_trace = false;               ///< stretches and fetches of JobTrace
 };
 
 class JobCourse {
@@ -29,6 +31,8 @@ class JobCourse {
   /// Fills times, steps, tokens, traffic, energy, reconfigurations, rollbacks, saves, plans, egress, timeline; `length` is the end of
   /// the events, or earlier when the tokens are trained.
   [[nodiscard]] JobReport run(const NodeEvents& events);
+  /// What it was busy with and what was fetched, after run() with `keep_trace`; its nodes are left to the caller.
+  [[nodiscard]] JobTrace take_trace() { return std::move(trace_); }
 
  private:
   enum class Mode { waiting, reconfiguring, training };
@@ -59,6 +63,7 @@ class JobCourse {
   [[nodiscard]] bool save_is_due() const;
   [[nodiscard]] Seconds step_at_hand() const { return upload_ ? running_->step_beside_upload : running_->step; }
   [[nodiscard]] Seconds save_interval() const;
+  [[nodiscard]] bool goes_to_store() const;
   void finish_upload(Seconds now);
   void arrive_in_store(const Progress& version, Seconds at);
   void interrupt(Seconds now);
@@ -76,6 +81,9 @@ class JobCourse {
   [[nodiscard]] bool is_worth_it(Seconds now, Deployment next);
   void close();
   void note(Seconds at, JobPhase phase);
+  void spend(JobActivity what, Seconds from, Seconds until, double steps = 0);
+  void mark_lost(double steps);
+  void keep_fetches(const StateTransfer& transfer);
   [[nodiscard]] bool saves_to(CopyPlace place) const;
   [[nodiscard]] bool is_hit(const Deployment& deployment, const std::vector<NodeId>& lost) const;
   [[nodiscard]] std::vector<NodeId> nodes_there(bool without_doomed) const;
@@ -101,13 +109,14 @@ class JobCourse {
   std::optional<HostCopy> hosts_;
   std::optional<Progress> stored_;
   std::optional<Upload> upload_;
-  Seconds since_save_{};
+  Seconds since_save_{}, since_upload_{};  ///< training time
   std::optional<Seconds> save_wanted_at_;///< at the first end of a step from then on
   std::optional<Seconds> planned_at_;    ///< a change of Plan at the first end of a step from then on
   std::int64_t losses_ = 0;              ///< that stopped training
   std::map<int, Seconds> trained_;       ///< [deployment]
   std::optional<Seconds> first_stored_;
   JobReport report_;
+  JobTrace trace_;
 };
 
 }  // namespace trainyard

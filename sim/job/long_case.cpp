@@ -40,7 +40,7 @@ void show_longest(const Case& which, const PlannedWorld& world, CaseResult& resu
 
 }  // namespace
 
-void run_long_case(const Case& which, const CaseOptions& options, const WorkerNursery& nursery, CaseResult& result) {
+void run_long_case(const Case& which, const CaseOptions& options, const WorkerNursery& nursery, JobMemory& memory, CaseResult& result) {
   const LongCase& job = *which.long_case;
   if (!which.cluster->events.empty()) throw UserError("changes of links and devices at stated times are for single steps, not for jobs over a horizon");
   const auto strategy = make_strategy(which);
@@ -49,9 +49,11 @@ void run_long_case(const Case& which, const CaseOptions& options, const WorkerNu
   const auto recovery = make_recovery(job.recovery, *job.market);
   result.recovery = text_of(recovery_name, job.recovery);
   const WorldSetting setting{*which.cluster, *which.workload, *job.market, *strategy, *recovery, lowering_options(which, options),
-                             nursery, options.jobs, which.seed};
+                             nursery, memory, options.jobs, which.seed, options.keep_trace};
   PlannedWorld world(setting);
-  result.job = run_long(job.run, setting, world);
+  LongJob done = run_long(job.run, setting, world);
+  result.job = std::move(done.report);
+  result.job_trace = std::move(done.trace);
   show_longest(which, world, result);
   if (result.job->longest_plan >= 0) return;
   result.status = CaseStatus::infeasible;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/job/job_course.hpp"
+#include "sim/job/money_over_time.hpp"
 #include "sim/planning/recovery_registry.hpp"
 #include "sim/units/error.hpp"
 
@@ -14,8 +15,8 @@ namespace {
 
 constexpr Seconds kDay(86400), kMonth(30 * 86400.0), kLongest(30 * 365 * 86400.0);
 
-JobRules rules_of(const LongRun& run, const Recovery& recovery) {
-  return {recovery.saves(), recovery.restore(), recovery.on_notice(), run.planning, run.tokens};
+JobRules rules_of(const LongRun& run, const Market& market, const Recovery& recovery) {
+  return {saves_in(market, recovery), recovery.restore(), recovery.on_notice(), run.planning, run.tokens};
 }
 
 std::vector<NodeId> all_nodes(const Cluster& cluster) {
@@ -42,6 +43,19 @@ void add_nodes(const WorldSetting& setting, const NodeEvents& events, JobReport&
     report.preemptions += span.end == SpanEnd::preempted;
     report.failures += span.end == SpanEnd::failed;
   }
+}
+
+std::vector<HeldNode> held_nodes(const Cluster& cluster, const NodeEvents& events, Seconds length) {
+  std::vector<HeldNode> held;
+  for (const NodeSpan& span : events.spans) {
+    if (span.acquired >= length) continue;
+    const Node& node = cluster.nodes[index(span.node)];
+    const std::string device = node.devices.empty() ? node.group : cluster.devices[index(node.devices.front())].name;
+    const bool ended = span.until <= length;
+    held.push_back({int(index(span.node)), device.substr(0, device.rfind('.')), span.acquired, span.ready, span.noticed, std::min(span.until, length),
+                    ended && span.end == SpanEnd::preempted, ended && span.end == SpanEnd::failed});
+  }
+  return held;
 }
 
 /// One copy is kept: the newest.
@@ -99,22 +113,29 @@ std::unique_ptr<Recovery> make_recovery(const RecoveryChoice& choice, const Mark
   return recovery;
 }
 
-JobReport run_long(const LongRun& run, const WorldSetting& setting, PlannedWorld& world) {
+LongJob run_long(const LongRun& run, const WorldSetting& setting, PlannedWorld& world) {
   const std::optional<OnDemandJob> reference = on_demand(run, setting, world);
   const bool to_tokens = run.horizon.value <= 0;
   for (Seconds horizon = to_tokens ? first_guess(run, reference) : run.horizon;; horizon = horizon * 2) {
     const NodeEvents events = node_events(setting.market, setting.cluster, horizon, setting.seed);
-    JobReport report = JobCourse(world, rules_of(run, setting.recovery), setting.cluster.nodes.size()).run(events);
+    JobRules rules = rules_of(run, setting.market, setting.recovery);
+    rules.keep_trace = setting.keep_trace;
+    JobCourse course(world, rules, setting.cluster.nodes.size());
+    JobReport report = course.run(events);
     const bool goes_on = to_tokens && report.tokens < run.tokens * (1 - 1e-9) && events.end >= horizon;
     if (goes_on && horizon > kLongest)
       throw UserError(fmt::format("{:g} tokens are not trained within 30 years: {:g} are", run.tokens, report.tokens));
     if (goes_on) continue;
     add_nodes(setting, events, report);
     add_storage(setting, report);
+    add_money_over_time(setting.market, setting.cluster, events, report);
     add_target(run, setting.workload, report);
     report.on_demand = reference;
     report.detailed_steps = world.simulated();
-    return report;
+    if (!setting.keep_trace) return {std::move(report), std::nullopt};
+    JobTrace trace = course.take_trace();
+    trace.nodes = held_nodes(setting.cluster, events, report.length);
+    return {std::move(report), std::move(trace)};
   }
 }
 

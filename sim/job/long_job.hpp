@@ -19,9 +19,14 @@ namespace trainyard {
 
 /// Plans, simulates and runs a case that has a LongCase; fills everything of `result` but its names and wall times. Exceptions as of
 /// what it calls.
-void run_long_case(const Case& which, const CaseOptions& options, const WorkerNursery& nursery, CaseResult& result);
+void run_long_case(const Case& which, const CaseOptions& options, const WorkerNursery& nursery, JobMemory& memory, CaseResult& result);
+
+struct LongJob {
+  JobReport report;
+  std::optional<JobTrace> trace;         ///< where the setting keeps traces
+};
 
 /// The job from its first Plan to its end. UserError where `tokens` are not trained within 30 years.
-[[nodiscard]] JobReport run_long(const LongRun& run, const WorldSetting& setting, PlannedWorld& world);
+[[nodiscard]] LongJob run_long(const LongRun& run, const WorldSetting& setting, PlannedWorld& world);
 
 }  // namespace trainyard

@@ -10,6 +10,7 @@
 #include "sim/job/subset.hpp"
 #include "sim/lowering/transition.hpp"
 #include "sim/units/error.hpp"
+#include "sim/units/text.hpp"
 
 namespace trainyard {
 namespace {
@@ -17,13 +18,29 @@ namespace {
 /// Above so many different roles nodes keep their order instead of being matched role by role.
 constexpr std::size_t kMostRoles = 64;
 
-/// [place] the place of the node whose copies it keeps for `peer`: the one before it that has work.
-std::vector<int> kept_for(const Deployment& deployment) {
+/// Whether a node keeps the copies of one that holds the same, if each keeps those of the `shift`th before it.
+bool keeps_its_own(const std::vector<std::uint64_t>& roles, std::size_t shift) {
+  for (std::size_t i = 0; i < roles.size(); ++i)
+    if (roles[i] == roles[(i + shift) % roles.size()]) return true;
+  return false;
+}
+
+/// [place] the place of the node whose copies it keeps for `peer`: one before it that has work, as near as none holds the same as the one it
+/// keeps copies for (a copy of what survives elsewhere helps nobody), else the one before it.
+std::vector<int> kept_for(const std::vector<bool>& used, const std::vector<std::uint64_t>& roles) {
   std::vector<int> users;
-  for (std::size_t i = 0; i < deployment.used.size(); ++i)
-    if (deployment.used[i]) users.push_back(int(i));
-  std::vector<int> kept(deployment.used.size(), -1);
-  for (std::size_t u = 0; u < users.size() && users.size() > 1; ++u) kept[std::size_t(users[u])] = users[(u + users.size() - 1) % users.size()];
+  std::vector<std::uint64_t> held;
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (used[i]) {
+      users.push_back(int(i));
+      held.push_back(roles[i]);
+    }
+  std::vector<int> kept(used.size(), -1);
+  if (users.size() < 2) return kept;
+  std::size_t shift = 1;
+  while (shift < users.size() && keeps_its_own(held, shift)) ++shift;
+  if (shift == users.size()) shift = 1;
+  for (std::size_t u = 0; u < users.size(); ++u) kept[std::size_t(users[u])] = users[(u + users.size() - shift) % users.size()];
   return kept;
 }
 
@@ -44,19 +61,49 @@ Bytes total(const std::vector<StateMove>& moves) {
 
 }  // namespace
 
-Seconds PlannedWorld::time_of(const std::vector<StateMove>& moves, const Cluster& cluster) {
-  if (moves.empty()) return {};
+const Timeline& PlannedWorld::timeline_of(const std::vector<StateMove>& moves, const Cluster& cluster) {
   const Router router(cluster);
-  memory_.count(1);
-  const std::vector<SimulationResult> results = setting_.nursery.run({{lower_moves(moves, cluster, router, setting_.market.store), {}, false, 1, false}}, 1);
+  TaskGraph graph = lower_moves(moves, cluster, router, setting_.market.store);
+  const std::uint64_t key = hash(graph);
+  if (const Timeline* known = memory_.find_moves(key)) return *known;
+  std::vector<SimulationResult> results = setting_.nursery.run({{std::move(graph), {}, false, 1, false}}, 1);
   if (const auto* failure = std::get_if<WorkerFailure>(&results.front()))
     throw InternalError("moving the training state: " + failure->why + " " + failure->last_words);
-  return std::get<Timeline>(results.front()).makespan;
+  return memory_.keep_moves(key, std::get<Timeline>(std::move(results.front())));
+}
+
+Seconds PlannedWorld::time_of(const std::vector<StateMove>& moves, const Cluster& cluster) {
+  return moves.empty() ? Seconds(0) : timeline_of(moves, cluster).makespan;
+}
+
+/// Copies that stay in hosts' memory are there twice: the old one is kept until the new one is whole. What only waits there for the store is
+/// there once. Beside them lies what the step itself keeps there.
+std::string PlannedWorld::host_shortfall(const Site& site, const Cluster& cluster, const Holdings& held) const {
+  const bool own = saves_to(CopyPlace::host), peers = saves_to(CopyPlace::peer), passes = saves_.behind_training && saves_to(CopyPlace::store);
+  if (!own && !peers && !passes) return "";
+  const auto bytes_of = [&](const Node& node) {
+    Bytes sum{};
+    for (const DeviceId device : node.devices) sum += sizes_.of(held[index(device)]);
+    return sum;
+  };
+  const std::vector<int> kept = kept_for(site.deployment.used, site.roles);
+  for (std::size_t place = 0; place < cluster.nodes.size(); ++place) {
+    const Node& node = cluster.nodes[place];
+    const auto host = std::ranges::find_if(node.devices, [&](DeviceId device) { return cluster.devices[index(device)].kind == DeviceKind::cpu; });
+    if (host == node.devices.end() || cluster.devices[index(*host)].memory.value <= 0) continue;
+    Bytes copies = bytes_of(node) * (own ? 2.0 : passes ? 1.0 : 0.0);
+    if (peers && kept[place] >= 0) copies += bytes_of(cluster.nodes[std::size_t(kept[place])]) * 2;
+    const Bytes capacity = cluster.devices[index(*host)].memory, needed = copies + site.step.peak_host_memory;
+    if (needed > capacity)
+      return fmt::format("{} lacks {} of host memory for copies of the state ({} beside {} of the step; of {})", cluster.devices[index(*host)].name,
+                         to_text(needed - capacity), to_text(copies), to_text(site.step.peak_host_memory), to_text(capacity));
+  }
+  return "";
 }
 
 /// To the hosts first, then to the store: at once where training waits for both, else from the hosts' memory while it goes on.
 void PlannedWorld::time_saves(Site& site, const Cluster& cluster, const Holdings& held) {
-  const SavePolicy policy = setting_.recovery.saves();
+  const SavePolicy& policy = saves_;
   Deployment& made = site.deployment;
   if (saves_to(CopyPlace::host) || (policy.behind_training && saves_to(CopyPlace::store)))
     made.save += time_of(moves_to_hosts(held, sizes_), cluster);
@@ -66,16 +113,15 @@ void PlannedWorld::time_saves(Site& site, const Cluster& cluster, const Holdings
   made.saved_to_store = total(moves);
   (policy.behind_training ? made.upload : made.save) += time_of(moves, cluster);
   if (made.upload.value <= 0) return;
-  memory_.count(1);
-  const StepBesideUpload beside = step_beside_upload(site.planned.plan, setting_.workload, cluster, moves, made.upload, setting_.market.store,
-                                                     setting_.lowering, setting_.nursery);
+  const StepBesideUpload beside = step_beside_upload(site.planned.plan, setting_.workload, cluster, moves, made.upload, made.step, setting_.market.store,
+                                                     setting_.lowering, setting_.nursery, memory_);
   made.step_beside_upload = std::max(made.step, beside.step);
   made.upload = std::max(made.upload, beside.upload);
 }
 
 std::vector<StateMove> PlannedWorld::moves_to_peers(const Site& site, const Cluster& cluster, const Holdings& held) const {
   std::vector<StateMove> moves;
-  const std::vector<int> kept = kept_for(site.deployment);
+  const std::vector<int> kept = kept_for(site.deployment.used, site.roles);
   for (std::size_t place = 0; place < kept.size(); ++place) {
     if (kept[place] < 0) continue;
     const Node &from = cluster.nodes[std::size_t(kept[place])], &to = cluster.nodes[place];
@@ -125,16 +171,42 @@ std::optional<StateTransfer> PlannedWorld::transfer(Deployment& next, const Stat
     key += fmt::format("{}:", classes_.class_of(node));
     add(node);
   }
+  std::vector<NodeId> nodes = next.nodes;
+  nodes.insert(nodes.end(), extras.begin(), extras.end());
   const auto [known, is_new] = transfers_.try_emplace(std::move(key));
-  if (is_new) known->second = simulate_transfer(next, devices, hosts, sources.in_store, extras);
-  return known->second;
+  if (is_new) known->second = simulate_transfer(next, devices, hosts, sources.in_store, nodes);
+  if (!known->second) return std::nullopt;
+  StateTransfer transfer = known->second->transfer;
+  if (setting_.keep_trace) transfer.fetches = fetches_of(*known->second, nodes);
+  return transfer;
+}
+
+/// With the names of the nodes that stand at these places now.
+std::vector<StateFetch> PlannedWorld::fetches_of(const KnownTransfer& known, const std::vector<NodeId>& nodes) const {
+  const Cluster cluster = subset(setting_.cluster, nodes);
+  const auto name_of = [&](const trainyard::Site& site) {
+    if (site.kind == SiteKind::store) return std::string("store");
+    const NodeId place = cluster.devices[index(site.device)].node;
+    const std::vector<DeviceId>& devices = cluster.nodes[index(place)].devices;
+    const auto position = std::ranges::find(devices, site.device) - devices.begin();
+    const Node& node = setting_.cluster.nodes[index(nodes[index(place)])];
+    const std::string device = setting_.cluster.devices[index(node.devices[std::size_t(position)])].name;
+    return site.kind == SiteKind::host ? "host of " + device : device;
+  };
+  std::vector<StateFetch> all;
+  for (std::size_t i = 0; i < known.moves.size(); ++i) {
+    const StateMove& move = known.moves[i];
+    const NodeId target = nodes[index(cluster.devices[index(move.to.device)].node)];
+    all.push_back({known.start[i], known.end[i], name_of(move.from), name_of(move.to), int(index(target)), int(index(move.first)), int(index(move.last)), move.bytes});
+  }
+  return all;
 }
 
 /// With copies at peers it matters whose they are.
 std::uint64_t PlannedWorld::peer_key(const HeldBy& hosts, NodeId node) const {
   const auto place = hosts.place_of.find(node);
   if (place == hosts.place_of.end() || !saves_to(CopyPlace::peer)) return 0;
-  const int of = kept_for(hosts.site->deployment)[std::size_t(place->second)];
+  const int of = kept_for(hosts.site->deployment.used, hosts.site->roles)[std::size_t(place->second)];
   return of < 0 ? 0 : hosts.site->roles[std::size_t(of)];
 }
 
@@ -186,12 +258,12 @@ double PlannedWorld::shared_bytes(const Site& old, std::uint64_t old_role, const
   const auto [known, is_new] = shared_.try_emplace({old_role, new_role}, 0.0);
   if (!is_new) return known->second;
   const auto parts_of = [&](const Site& site, std::uint64_t role) {
-    const Cluster cluster = subset(setting_.cluster, site.nodes);
-    const Holdings held = holdings(site, cluster);
-    std::vector<std::vector<StatePart>> parts;
+    const Holdings& held = holdings_at(site);
     const auto place = std::size_t(std::ranges::find(site.roles, role) - site.roles.begin());
-    for (const DeviceId device : cluster.nodes[place].devices) parts.push_back(held[index(device)]);
-    return parts;
+    std::size_t first = 0;               // device of the place: they stand in the order of the nodes
+    for (std::size_t i = 0; i < place; ++i) first += setting_.cluster.nodes[index(site.nodes[i])].devices.size();
+    const std::size_t count = setting_.cluster.nodes[index(site.nodes[place])].devices.size();
+    return std::vector(held.begin() + std::ptrdiff_t(first), held.begin() + std::ptrdiff_t(first + count));
   };
   const auto before = parts_of(old, old_role), after = parts_of(now, new_role);
   for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i)
@@ -202,26 +274,29 @@ double PlannedWorld::shared_bytes(const Site& old, std::uint64_t old_role, const
   return known->second;
 }
 
-std::optional<StateTransfer> PlannedWorld::simulate_transfer(const Deployment& next, const HeldBy& devices, const HeldBy& hosts,
-                                                             bool in_store, const std::vector<NodeId>& extras) {
-  std::vector<NodeId> nodes = next.nodes;
-  nodes.insert(nodes.end(), extras.begin(), extras.end());
+std::optional<PlannedWorld::KnownTransfer> PlannedWorld::simulate_transfer(const Deployment& next, const HeldBy& devices, const HeldBy& hosts,
+                                                             bool in_store, const std::vector<NodeId>& nodes) {
   const Cluster cluster = subset(setting_.cluster, nodes);
-  Holdings wanted = holdings(sites_[std::size_t(next.id)], subset(setting_.cluster, next.nodes));
+  Holdings wanted = holdings_at(sites_[std::size_t(next.id)]);
   wanted.resize(cluster.devices.size());
   StateCopies copies{{}, {}, in_store};
   if (devices.site != nullptr) copies.devices = copies_at(devices, nodes, cluster, false);
   if (hosts.site != nullptr) copies.hosts = copies_at(hosts, nodes, cluster, true);
   const std::optional<std::vector<StateMove>> moves = moves_to(wanted, copies, sizes_, cluster);
   if (!moves) return std::nullopt;
-  return StateTransfer{time_of(*moves, cluster), bytes_from(*moves, SiteKind::device), bytes_from(*moves, SiteKind::host),
-                       bytes_from(*moves, SiteKind::store), egress_of(*moves, cluster)};
+  KnownTransfer known{{time_of(*moves, cluster), bytes_from(*moves, SiteKind::device), bytes_from(*moves, SiteKind::host),
+                       bytes_from(*moves, SiteKind::store), egress_of(*moves, cluster), {}}, {}, {}, {}};
+  if (setting_.keep_trace && !moves->empty()) {
+    const Timeline& timeline = timeline_of(*moves, cluster);
+    known = {std::move(known.transfer), *moves, timeline.start, timeline.end};
+  }
+  return known;
 }
 
-Holdings PlannedWorld::copies_at(const HeldBy& held, const std::vector<NodeId>& nodes, const Cluster& cluster, bool in_hosts) const {
+Holdings PlannedWorld::copies_at(const HeldBy& held, const std::vector<NodeId>& nodes, const Cluster& cluster, bool in_hosts) {
   const Cluster old = subset(setting_.cluster, held.site->nodes);
-  const Holdings all = holdings(*held.site, old);
-  const std::vector<int> kept = kept_for(held.site->deployment);
+  const Holdings& all = holdings_at(*held.site);
+  const std::vector<int> kept = kept_for(held.site->deployment.used, held.site->roles);
   Holdings copies(cluster.devices.size());
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const auto place = held.place_of.find(nodes[n]);

@@ -85,12 +85,21 @@ std::string why_it_does_not_fit(const SimulationOutcome& outcome) {
 
 }  // namespace
 
-PlannedWorld::PlannedWorld(const WorldSetting& setting) : setting_(setting), classes_(setting.cluster), sizes_(setting.workload) {}
+SavePolicy saves_in(const Market& market, const Recovery& recovery) {
+  SavePolicy saves = recovery.saves();
+  if (saves.store_if_there && !market.store.exists()) std::erase(saves.to, CopyPlace::store);
+  return saves;
+}
+
+PlannedWorld::PlannedWorld(const WorldSetting& setting)
+    : setting_(setting), classes_(setting.cluster), sizes_(setting.workload), saves_(saves_in(setting.market, setting.recovery)), memory_(setting.memory.steps) {
+  (void)memory_.exchange_needed({});
+}
 
 std::optional<Deployment> PlannedWorld::deploy(const std::vector<NodeId>& there, const StateHolder* before) {
   if (there.empty()) return std::nullopt;
   if (before != nullptr && setting_.recovery.replans())
-    if (const std::optional<int> own = by_recovery(there, *before)) return sites_[std::size_t(*own)].deployment;
+    if (std::optional<Deployment> own = by_recovery(there, *before)) return own;
   if (const std::optional<std::vector<NodeId>> known = by_larger(there, before)) return on(*known);
   std::vector<NodeId> nodes = there;
   while (!nodes.empty()) {
@@ -140,22 +149,35 @@ std::optional<std::vector<NodeId>> PlannedWorld::by_larger(const std::vector<Nod
 
 const PlannedWorld::Answer& PlannedWorld::answer_for(const Arrangement& arrangement, const StateHolder* before) {
   const auto [known, is_new] = answers_.try_emplace(arrangement.key);
-  if (is_new) known->second = find_answer(arrangement.order, before);
+  if (is_new) known->second = find_answer(arrangement, before);
   return known->second;
 }
 
-PlannedWorld::Answer PlannedWorld::find_answer(const std::vector<NodeId>& nodes, const StateHolder* before) {
+PlannedWorld::Answer PlannedWorld::find_answer(const Arrangement& arrangement, const StateHolder* before) {
+  const std::vector<NodeId>& nodes = arrangement.order;
   const Cluster cluster = subset(setting_.cluster, nodes);
   StepSimulator simulator(cluster, setting_.workload, setting_.lowering, setting_.nursery, setting_.jobs, &memory_);
   const PlanningContext context{cluster, setting_.workload, simulator, setting_.seed};
-  PlanOrInfeasible answer = ask(context, before, nodes);
+  const PlanOrInfeasible& answer = ask_once(arrangement, context, before);
   if (const auto* infeasible = std::get_if<Infeasible>(&answer)) {
     if (first_refusal_.empty()) first_refusal_ = infeasible->why;
     return {};
   }
-  Planned planned = std::get<Planned>(std::move(answer));
+  Planned planned = std::get<Planned>(answer);
   planned.plan = setting_.recovery.modify(std::move(planned.plan), context);
   return place_on_used(std::move(planned), nodes, cluster);
+}
+
+/// Other recoveries of the strategy may have asked the same.
+const PlanOrInfeasible& PlannedWorld::ask_once(const Arrangement& arrangement, const PlanningContext& context, const StateHolder* before) {
+  const auto [known, is_new] = setting_.memory.answers.try_emplace(arrangement.key);
+  if (is_new) {
+    StepMemory::Needed outer = memory_.exchange_needed({});
+    known->second.plan = ask(context, before, arrangement.order);
+    known->second.needed = memory_.exchange_needed(std::move(outer));
+  }
+  memory_.need(known->second.needed);
+  return known->second.plan;
 }
 
 /// Nodes without work are left out of the deployment, so that Plans on more or fewer of them are one.
@@ -208,12 +230,16 @@ int PlannedWorld::add_site(const std::vector<NodeId>& nodes, Planned planned, co
   site.planned.rejected.clear();
   site.step = std::get<StepReport>(std::move(outcome));
   site.deployment.id = int(sites_.size());
-  fill_deployment(site, cluster, by_recovery);
+  if (const std::string lacking = fill_deployment(site, cluster, by_recovery); !lacking.empty()) {
+    if (first_refusal_.empty()) first_refusal_ = lacking;
+    return -1;
+  }
   sites_.push_back(std::move(site));
   return int(sites_.size()) - 1;
 }
 
-void PlannedWorld::fill_deployment(Site& site, const Cluster& cluster, bool by_recovery) {
+/// "" or what hosts lack for the copies that are saved into them.
+std::string PlannedWorld::fill_deployment(Site& site, const Cluster& cluster, bool by_recovery) {
   Deployment& made = site.deployment;
   made.nodes = site.nodes;
   made.step = made.step_beside_upload = site.step.step_time;
@@ -225,7 +251,9 @@ void PlannedWorld::fill_deployment(Site& site, const Cluster& cluster, bool by_r
   for (const DeviceId device : devices_of(site.planned.plan)) made.watts += cluster.type_of(device).power_watts * (1 - site.step.bubble_fraction);
   const Holdings held = holdings(site, cluster);
   for (const Node& node : cluster.nodes) site.roles.push_back(role_of(node, held));
+  if (std::string lacking = host_shortfall(site, cluster, held); !lacking.empty()) return lacking;
   time_saves(site, cluster, held);
+  return "";
 }
 
 Holdings PlannedWorld::holdings(const Site& site, const Cluster& cluster) const {
@@ -235,15 +263,24 @@ Holdings PlannedWorld::holdings(const Site& site, const Cluster& cluster) const 
   return held;
 }
 
+/// Those of a few deployments are kept: with a thousand of hundreds of nodes they would fill the memory.
+const Holdings& PlannedWorld::holdings_at(const Site& site) {
+  constexpr std::size_t kKept = 64;
+  const int id = site.deployment.id;
+  const auto known = holdings_.find(id);
+  if (known != holdings_.end()) return known->second;
+  if (holdings_.size() >= kKept) holdings_.clear();
+  return holdings_.emplace(id, holdings(site, cluster_of(id))).first->second;
+}
+
 bool PlannedWorld::saves_to(CopyPlace place) const {
-  const std::vector<CopyPlace> to = setting_.recovery.saves().to;
-  return std::ranges::find(to, place) != to.end();
+  return std::ranges::find(saves_.to, place) != saves_.to.end();
 }
 
 Cluster PlannedWorld::cluster_of(int id) const { return subset(setting_.cluster, sites_[std::size_t(id)].nodes); }
 
 /// Remembered by the Plan that ran and who is left of it: the recovery's Plan depends on nothing else.
-std::optional<int> PlannedWorld::by_recovery(const std::vector<NodeId>& there, const StateHolder& before) {
+std::optional<Deployment> PlannedWorld::by_recovery(const std::vector<NodeId>& there, const StateHolder& before) {
   const Deployment& old = *before.deployment;
   std::vector<NodeId> order;             // those who are left in their old order, then new ones
   std::vector<std::optional<NodeId>> now_of;
@@ -259,19 +296,47 @@ std::optional<int> PlannedWorld::by_recovery(const std::vector<NodeId>& there, c
       order.push_back(node);
       key += fmt::format(",{}", classes_.class_of(node));
     }
-  const auto [known, is_new] = replanned_.try_emplace(key, -1);
+  const auto [known, is_new] = replanned_.try_emplace(key);
   if (is_new) known->second = replan(order, old.id, now_of);
-  if (known->second < 0) return std::nullopt;
-  sites_[std::size_t(known->second)].deployment.nodes = order;
-  return known->second;
+  if (known->second.site < 0) return std::nullopt;
+  Deployment made = sites_[std::size_t(known->second.site)].deployment;
+  made.nodes.clear();
+  for (const std::size_t place : known->second.places) made.nodes.push_back(order[place]);
+  return made;
 }
 
-int PlannedWorld::replan(const std::vector<NodeId>& order, int old, const std::vector<std::optional<NodeId>>& now_of) {
+PlannedWorld::Replanned PlannedWorld::replan(const std::vector<NodeId>& order, int old, const std::vector<std::optional<NodeId>>& now_of) {
   const Cluster cluster = subset(setting_.cluster, order), before = cluster_of(old);
   StepSimulator simulator(cluster, setting_.workload, setting_.lowering, setting_.nursery, setting_.jobs, &memory_);
   const PlanningContext context{cluster, setting_.workload, simulator, setting_.seed};
   std::optional<Planned> planned = setting_.recovery.replan({context, before, sites_[std::size_t(old)].planned.plan, now_of});
-  return planned ? add_site(order, *std::move(planned), cluster, simulator, true) : -1;
+  return planned ? find_site(order, *std::move(planned), cluster) : Replanned{};
+}
+
+/// Nodes stand in the order in which the Plan names them, those without work are left out: Plans that give nodes of the same kinds the same
+/// work are one.
+PlannedWorld::Replanned PlannedWorld::find_site(const std::vector<NodeId>& order, Planned planned, const Cluster& cluster) {
+  Replanned found;
+  for_each_device(planned.plan, [&](DeviceId device) {
+    const std::size_t place = index(cluster.devices[index(device)].node);
+    if (std::ranges::find(found.places, place) == found.places.end()) found.places.push_back(place);
+  });
+  std::vector<NodeId> nodes;
+  std::string key;
+  for (const std::size_t place : found.places) {
+    nodes.push_back(order[place]);
+    key += fmt::format("{},", classes_.class_of(order[place]));
+  }
+  const Cluster smaller = subset(setting_.cluster, nodes);
+  planned.plan = moved(std::move(planned.plan), cluster, order, smaller, nodes);
+  key += to_yaml(describe(planned.plan, smaller, setting_.workload));
+  const auto [known, is_new] = site_of_plan_.try_emplace(key, -1);
+  if (is_new) {
+    StepSimulator simulator(smaller, setting_.workload, setting_.lowering, setting_.nursery, setting_.jobs, &memory_);
+    known->second = add_site(nodes, std::move(planned), smaller, simulator, true);
+  }
+  found.site = known->second;
+  return found;
 }
 
 }  // namespace trainyard

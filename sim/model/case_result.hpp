@@ -8,6 +8,7 @@
 #include "sim/model/critical_path.hpp"
 #include "sim/model/error_band.hpp"
 #include "sim/model/job_report.hpp"
+#include "sim/model/job_trace.hpp"
 #include "sim/model/plan_traits.hpp"
 #include "sim/model/sensitivity.hpp"
 #include "sim/model/step_report.hpp"
@@ -44,6 +45,7 @@ struct CaseResult {
   StepReport step;                       ///< meaningful when ok, or infeasible with a memory report
   Ground ground;                         ///< of the Plan, or of the cluster where there is none; empty names: not known
   std::optional<JobReport> job;          ///< over a horizon; `plan` and `step` are then those that trained longest
+  std::optional<JobTrace> job_trace;     ///< over a horizon, where traces are kept
   std::optional<SeedSpread> seeds;       ///< over a horizon with several seeds; `job` is that of the first
   std::string recovery;                  ///< over a horizon: its name and options, in one line
   std::optional<Seconds> planner_estimate;

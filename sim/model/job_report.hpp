@@ -21,6 +21,9 @@ struct JobEntry {
   int nodes = 0, used = 0;               ///< that are there; that the Plan uses
   double tokens_per_s = 0;               ///< of the step at hand, while training
   std::string plan;                      ///< in one line, where it changes
+  double tokens = 0;                     ///< trained by then, without those that were lost by then
+  Dollars usd{};                         ///< spent by then: nodes up to then (those that are gone by full billing periods), storage, egress
+  DollarsPerSecond price{};              ///< of the nodes that are held then
 };
 
 /// Where the time went; the parts sum to the time that was looked at.

@@ -23,10 +23,13 @@ enum class OnNotice { nothing, save, leave };
 struct SavePolicy {
   std::vector<CopyPlace> to;             ///< empty: nothing is ever saved
   /// Training time between saves, rounded up to whole steps; 0: after every step; nothing: the Young/Daly interval sqrt(2 C M), with C
-  /// the time for which a save holds up training and M the mean time between losses so far, `first_loss` taken as one that was seen.
+  /// the time for which a save holds up training, by itself and by the steps that its upload makes longer, and M the mean time between losses so far, `first_loss` taken as one that was seen.
   /// Sources: Young, CACM 17(9), 1974; Daly, FGCS 22, 2006.
   std::optional<Seconds> every;
   Seconds first_loss{3600};
+  /// What goes to the store goes with the first save, then only when so long has been trained since; nothing: with every save.
+  std::optional<Seconds> store_every;
+  bool store_if_there = false;           ///< in a market without a store nothing goes there; else that is the user's mistake
   bool behind_training = false;          ///< what goes to the store waits in the hosts' memory and travels beside the steps
 };
 

@@ -7,9 +7,11 @@ using Json = nlohmann::ordered_json;
 
 Json timeline_of(const JobReport& job) {
   Json all = Json::array();
+  const auto priced = [&](double value) { return job.money.known ? Json(value) : Json(nullptr); };
   for (const JobEntry& entry : job.timeline)
     all.push_back({{"at_s", entry.at.value}, {"phase", name(entry.phase)}, {"nodes", entry.nodes}, {"nodes_used", entry.used},
-                   {"tokens_per_s", entry.tokens_per_s}, {"plan", entry.plan.empty() ? Json(nullptr) : Json(entry.plan)}});
+                   {"tokens_per_s", entry.tokens_per_s}, {"tokens_trained", entry.tokens}, {"usd", priced(entry.usd.value)},
+                   {"price_usd_per_h", priced(in_dollars_per_hour(entry.price))}, {"plan", entry.plan.empty() ? Json(nullptr) : Json(entry.plan)}});
   return all;
 }
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "sim/report/course.hpp"
+#include "sim/report/job_trace.hpp"
 
 namespace trainyard {
 namespace {
@@ -29,9 +30,11 @@ class TraceWriter {
     event["ts"] = microseconds(at);
     events_.emplace_back(at, line(event));
   }
-  [[nodiscard]] std::string document() {
+  /// `more`: lines of other events, or nothing.
+  [[nodiscard]] std::string document(std::string more) {
     std::ranges::stable_sort(events_, {}, &std::pair<std::int64_t, std::string>::first);
     for (auto& [at, text] : events_) names_.push_back(std::move(text));
+    if (!more.empty()) names_.push_back(std::move(more));
     return fmt::format("{{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n{}\n]}}\n", fmt::join(names_, ",\n"));
   }
 
@@ -256,7 +259,7 @@ std::string to_trace(const std::vector<CaseResult>& results) {
     add_links(one, writer);
     first_process = one.links_process() + 1;
   }
-  return writer.document();
+  return writer.document(job_trace_events(results, first_process));
 }
 
 }  // namespace trainyard

@@ -142,9 +142,13 @@ void read_settings(const View& root, Scenario& scenario) {
 /// Costs can be ranked where something has a price.
 void check_prices(const ConfigValue& root, const Scenario& scenario, Diagnostics& diagnostics) {
   if (scenario.objective != Objective::cost) return;
-  const auto priced = [](const Node& node) { return !node.price_source.empty(); };
+  const auto priced_in = [](const Variant& variant) {
+    return [&](const Node& node) {
+      return !node.price_source.empty() || (node.market == MarketKind::spot && variant.market.prices.contains(node.group));
+    };
+  };
   for (const Variant& variant : scenario.variants) {
-    if (std::any_of(variant.cluster.nodes.begin(), variant.cluster.nodes.end(), priced)) continue;
+    if (std::any_of(variant.cluster.nodes.begin(), variant.cluster.nodes.end(), priced_in(variant))) continue;
     const std::string where = variant.name.empty() ? "" : fmt::format(" (variant \"{}\")", variant.name);
     return diagnostics.add(root.find("objective")->place,
                            "cost needs prices, and no group of nodes has one: give it `price`, such as 12.24 USD/h" + where);

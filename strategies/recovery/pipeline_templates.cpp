@@ -32,6 +32,7 @@ std::vector<std::vector<NodeId>> left_of(const std::vector<std::vector<NodeId>>&
       if (const std::optional<NodeId> now = change.now_of[index(node)]) there.push_back(*now);
     if (!there.empty()) left.push_back(std::move(there));
   }
+  std::ranges::stable_sort(left, {}, [](const auto& run) { return -std::ptrdiff_t(run.size()); });  // it does not matter which one is shorter
   return left;
 }
 

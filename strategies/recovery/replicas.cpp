@@ -5,12 +5,17 @@
 #include <numeric>
 
 #include "sim/planning/device_groups.hpp"
+#include "sim/planning/estimate.hpp"
+#include "sim/planning/finalists.hpp"
 #include "sim/planning/layer_balance.hpp"
 #include "sim/planning/stage_plan.hpp"
 #include "sim/routing/router.hpp"
 
 namespace trainyard {
 namespace {
+
+/// Of the numbers of pipelines, so many that fit are simulated, the best in closed form.
+constexpr int kSimulated = 3;
 
 /// The layout that the stage's rules give it; default: data over all.
 Layout layout_of(const Stage& stage) {
@@ -143,7 +148,19 @@ std::optional<std::vector<Replica>> replicas_of(const Plan& plan) {
   return replicas;
 }
 
-Plan plan_of_replicas(const Plan& like, const std::vector<Replica>& replicas) {
+/// Longer replicas first, so that it does not matter which of them lost nodes.
+std::vector<Replica> in_order(std::vector<Replica> replicas) {
+  const auto layers = [](const Replica& replica) {
+    std::vector<std::size_t> counts;
+    for (const Stage& stage : replica.stages) counts.push_back(stage.chunks.front().size());
+    return std::tuple(-std::ptrdiff_t(replica.stages.size()), counts);
+  };
+  std::ranges::stable_sort(replicas, {}, layers);
+  return replicas;
+}
+
+Plan plan_of_replicas(const Plan& like, const std::vector<Replica>& unordered) {
+  const std::vector<Replica> replicas = in_order(unordered);
   Plan plan = like;
   Part& part = plan.phases.front().parts.front();
   part.stages.clear();
@@ -178,17 +195,18 @@ std::optional<Plan> pipelines_of(const PlanningContext& context, const PipelineS
 
 std::optional<Plan> best_pipelines(const PlanningContext& context, const PipelineShape& shape, int at_least) {
   const std::vector<NodeId> nodes = nodes_with_gpus(context.cluster);
+  const Router router(context.cluster);
   PipelineCutter cutter(context, shape);
-  std::vector<Plan> plans;
-  for (std::size_t count = std::size_t(at_least); count <= nodes.size(); ++count)
-    if (auto plan = cutter.cut(runs_of(nodes, count)); plan && plan->check(context.cluster, context.workload).empty()) plans.push_back(*std::move(plan));
-  const std::vector<SimulationOutcome> outcomes = context.simulator.simulate(plans);
-  std::optional<std::size_t> best;
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    if (!fits_outcome(outcomes[i])) continue;
-    if (!best || std::get<StepReport>(outcomes[i]).step_time < std::get<StepReport>(outcomes[*best]).step_time) best = i;
+  Finalists finalists(context, router, kSimulated);
+  for (std::size_t count = std::size_t(at_least); count <= nodes.size(); ++count) {
+    auto plan = cutter.cut(runs_of(nodes, count));
+    if (!plan || !plan->check(context.cluster, context.workload).empty()) continue;
+    const Seconds estimate = estimate_step(*plan, context.cluster, context.workload, router).step_time;
+    finalists.add(*std::move(plan), estimate);
   }
-  return best ? std::optional(plans[*best]) : std::nullopt;
+  PlanOrInfeasible best = finalists.choose("");
+  auto* planned = std::get_if<Planned>(&best);
+  return planned ? std::optional(std::move(planned->plan)) : std::nullopt;
 }
 
 bool fits(const PlanningContext& context, const Plan& plan) {

@@ -17,7 +17,7 @@ struct Replica {
 
 /// Nothing where stages have several chunks, axes other than data and tensor (data outermost), or different numbers of data ranks.
 [[nodiscard]] std::optional<std::vector<Replica>> replicas_of(const Plan& plan);
-/// The same Plan with these replicas, a pipeline each.
+/// The same Plan with these replicas, a pipeline each, longer ones first.
 [[nodiscard]] Plan plan_of_replicas(const Plan& like, const std::vector<Replica>& replicas);
 
 /// What pipelines made by best_pipelines are like.
@@ -30,7 +30,7 @@ struct PipelineShape {
 /// As the first stage of the Plan has it.
 [[nodiscard]] PipelineShape shape_of(const Plan& plan, const Workload& workload);
 
-/// The fastest, simulated, of the Plans with `at_least` or more pipelines that each take a run of whole nodes, as many as equally as
+/// The fastest, of the best in closed form that are simulated, of the Plans with `at_least` or more pipelines that each take a run of whole nodes, as many as equally as
 /// possible, cut so that their slowest stages are fastest; samples by the pipelines' speed, states whole (`zero: 0`). Nothing: none fits.
 [[nodiscard]] std::optional<Plan> best_pipelines(const PlanningContext& context, const PipelineShape& shape, int at_least);
 /// The same for given runs of nodes, one a pipeline: the one Plan, not simulated.

@@ -1,7 +1,9 @@
 // Jobs over a horizon through scenario, market, strategy, recovery and simulation: what must hold whatever the figures are.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "sim/job/case.hpp"
 #include "sim/job/node_classes.hpp"
@@ -58,7 +60,8 @@ TEST_CASE("without preemption the goodput is the throughput of a step") {
 TEST_CASE("time is conserved and money is the price of what was held, for every recovery") {
   const Scenario all = scenario(kExponential, "horizon: 48 h", kAny + "none}}, " + kAny + "restart_from_checkpoint}}, " + kAny +
                                     "{restart_from_checkpoint: {every: 10 min, to: [host, store], on_notice: true}}}}, " + kAny +
-                                    "asynchronous_checkpoint}}");
+                                    "asynchronous_checkpoint}}, " + kAny + "pipeline_templates}}, " + kAny +
+                                    "proactive_migration}}, " + kAny + "layer_local_first}}, " + kAny + "peer_replication}}");
   const NodeEvents events = node_events(all.variants[0].market, all.variants[0].cluster, Seconds(48 * 3600), 3);
   double held = 0;
   for (const NodeSpan& span : events.spans) held += (span.until - span.acquired).value / 3600;
@@ -68,6 +71,25 @@ TEST_CASE("time is conserved and money is the price of what was held, for every 
     CHECK(result.job->preemptions == preemptions(events));
     CHECK(result.job->detailed_steps < 100);
   }
+}
+
+TEST_CASE("the timeline's dollars are the price of what was held up to each entry") {
+  const std::string market = std::string(kExponential) + ", prices: {v: 2 USD/h}";
+  const Scenario one = scenario(market, "horizon: 24 h", "{fixed: {data: 1, pipeline: 4, micro_batch: 1, recovery: restart_from_checkpoint}}");
+  const NodeEvents events = node_events(one.variants[0].market, one.variants[0].cluster, Seconds(24 * 3600), 3);
+  const CaseResult result = run(one).front();
+  check_sums(result);
+  for (const JobEntry& entry : result.job->timeline) {
+    double held = 0, now = 0;
+    for (const NodeSpan& span : events.spans) {
+      held += std::max(0.0, (std::min(span.until, entry.at) - span.acquired).value / 3600);
+      now += span.acquired <= entry.at && entry.at < span.until;
+    }
+    CHECK(std::abs(entry.usd.value - 2 * held) < 1e-9 * (1 + held));
+    CHECK(near(in_dollars_per_hour(entry.price), 2 * now));
+  }
+  const JobEntry& last = result.job->timeline.back();
+  CHECK(near((last.usd + last.price * (result.job->length - last.at)).value, result.job->money.total().value));
 }
 
 TEST_CASE("results over a horizon do not depend on the number of jobs") {
@@ -87,6 +109,69 @@ TEST_CASE("all nodes lost at once, and none for hours") {
   check_sums(result);
   CHECK(result.job->times.idle > Seconds(3600));
   CHECK(result.job->rollbacks > 0);
+}
+
+TEST_CASE("a trace tells the same times as the report, and who fetched what from whom") {
+  const Scenario one = scenario(kExponential, "horizon: 24 h", kAny + "{layer_local_first: {every: 5 min}}}}");
+  const WorkerNursery nursery = WorkerNursery::start();
+  CaseOptions options;
+  options.keep_trace = true;
+  const CaseResult result = run_cases({case_of(one, one.variants[0], one.strategies[0])}, options, 1, nursery, nullptr).front();
+  check_sums(result);
+  REQUIRE(result.job_trace);
+  std::map<JobActivity, Seconds> spent;
+  Seconds at{};
+  for (const JobStretch& stretch : result.job_trace->stretches) {
+    CHECK(stretch.from.value == Approx(at.value).margin(1e-6));
+    at = stretch.until;
+    spent[stretch.what] += stretch.until - stretch.from;
+  }
+  CHECK(near(at.value, result.job->length.value));
+  CHECK(spent[JobActivity::changing].value == Approx(result.job->times.reconfiguration.value));
+  CHECK(spent[JobActivity::waiting].value == Approx(result.job->times.waiting.value).margin(1e-6));
+  CHECK(spent[JobActivity::idle].value == Approx(result.job->times.idle.value).margin(1e-6));
+  CHECK((spent[JobActivity::steps] + spent[JobActivity::lost] + spent[JobActivity::saving]).value ==
+        Approx((result.job->times.useful + result.job->times.lost_work + result.job->times.checkpoint).value));
+  double fetched = 0;
+  for (const StateFetch& fetch : result.job_trace->fetches) {
+    fetched += fetch.bytes.value;
+    CHECK((fetch.from <= fetch.until && !fetch.source.empty() && fetch.target.starts_with("v.")));
+  }
+  const JobTraffic& traffic = result.job->traffic;
+  CHECK(near(fetched, (traffic.from_devices + traffic.from_hosts + traffic.from_store).value));
+  CHECK(std::ranges::count(result.job_trace->nodes, true, &HeldNode::preempted) == result.job->preemptions);
+}
+
+TEST_CASE("cases that share Plans and steps give what they give alone") {
+  const Scenario two = scenario(kExponential, "horizon: 24 h", kAny + "restart_from_checkpoint}}, " + kAny + "layer_local_first}}");
+  const auto together = run(two, 1), apart = run(two, 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(together[i].job->tokens == apart[i].job->tokens);
+    CHECK(together[i].job->detailed_steps == apart[i].job->detailed_steps);
+  }
+}
+
+TEST_CASE("copies that do not fit in the hosts' memory are refused with what is lacking") {
+  const auto small = [](const std::string& recovery) {
+    return load_scenario_text("cluster: {nodes: [{name: v, gpu: V100-SXM2-16GB, gpus_per_node: 1, count: 4, nics: 1, nic: 10 Gbps, price: 1 USD/h, market: spot, host: {memory: 4 GB}}], "
+                              "fabric: {kind: star}}\nworkload: {model: gpt2-xl, sequence_length: 1024, global_batch: 32, precision: fp16, optimizer: adam, software: megatron-core-2024}\n"
+                              "market: {store: {bandwidth: 1 GB/s}}\nrun: {horizon: 1 h}\nstrategies: [{fixed: {pipeline: 4, micro_batch: 1, recovery: " + recovery + "}}]\n",
+                              "test.yaml", ".");
+  };
+  CHECK(run(small("restart_from_checkpoint")).front().status == CaseStatus::ok);
+  const CaseResult lacking = run(small("asynchronous_checkpoint")).front();
+  CHECK(lacking.status == CaseStatus::infeasible);
+  CHECK_THAT(lacking.reason, Catch::Contains("of host memory for copies of the state"));
+}
+
+TEST_CASE("tokens to a quality: the time and the dollars of the steps that convergence needs") {
+  // 1.5 x 1000 x (1 + 32 / 32) = 3000 steps.
+  Scenario one = scenario("", "horizon: 5 h", kFour);
+  one.variants[0].workload.convergence = {{1000, 32, 1.5}};
+  const CaseResult result = run(one).front();
+  REQUIRE((result.job->time_to_target && result.job->usd_to_target));
+  CHECK(near(result.job->time_to_target->value, 3000 * result.step.step_time.value));
+  CHECK(near(result.job->usd_to_target->value, 4 * 3000 * result.step.step_time.value / 3600));
 }
 
 TEST_CASE("a Plan of all nodes waits while one is missing") {

@@ -102,7 +102,11 @@ TEST_CASE("saves go where and when the options say") {
   CHECK(recovery("layer_local_first", "{every: 10 min, to: [store]}")->saves().every == 600_s);
   CHECK_FALSE(recovery("layer_local_first")->restore().from_devices);
   CHECK(recovery("layer_local_first", "{on_notice: true}")->on_notice() == OnNotice::save);
-  CHECK(recovery("peer_replication", "{store: true}")->saves().to == std::vector<CopyPlace>{CopyPlace::host, CopyPlace::peer, CopyPlace::store});
+  const std::vector<CopyPlace> near{CopyPlace::host, CopyPlace::peer}, all{CopyPlace::host, CopyPlace::peer, CopyPlace::store};
+  CHECK(recovery("peer_replication", "{store_every: never}")->saves().to == near);
+  const SavePolicy seldom = recovery("peer_replication", "{}")->saves(), always = recovery("peer_replication", "{store_every: save}")->saves();
+  CHECK((seldom.to == all && seldom.store_every == Seconds(10800) && seldom.store_if_there));
+  CHECK((always.to == all && !always.store_every && !always.store_if_there));
   CHECK(recovery("redundant_computation", "{every: never}")->saves().to.empty());
   CHECK(recovery("proactive_migration")->on_notice() == OnNotice::leave);
   for (const char* live : {"redundant_computation", "pipeline_templates", "proactive_migration"}) {
