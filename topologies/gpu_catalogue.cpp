@@ -36,7 +36,7 @@ Schema fit_schema() {
     kernels.push_back(optional(kernel, attention_schema()));
   return object({required("name", text("key")), required("peak", rate("16-bit peak the attention rates belong to")),
                  required("gemm", object(std::move(gemms), "by data type")),
-                 optional("grouped_gemm", gemm_schema()),
+                 optional("grouped_gemm", gemm_curve_schema()),
                  required("attention", object(std::move(kernels), "by kernel")),
                  required("source", text("where the numbers come from"))},
                 "fitted parameters of a generation");

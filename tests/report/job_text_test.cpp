@@ -49,7 +49,7 @@ TEST_CASE("where a job's time went stands in its row") {
   block.cluster = &cluster;
   block.workload = &workload;
   block.results = {job("a", 2e6, 3)};
-  const std::string text = job_rows_text(block, {0}, false);
+  const std::string text = job_rows_text(block, {0}, {});
   for (const char* part : {"2,000", "60.0 %", "10.0 %", "5.0 %", "15.0 %", "3.00", "1.50"}) CHECK_THAT(text, Catch::Contains(part));
 }
 
