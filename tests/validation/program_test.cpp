@@ -59,7 +59,7 @@ TEST_CASE("calibrate: a scenario whose steps then take what was measured; mistak
   const TemporaryFolder folder;
   const std::string scenario = folder.file("mine.yaml",
       "cluster: {nodes: [{name: a, gpu: A100-SXM4-80GB, gpus_per_node: 8}]}\n"
-      "workload: {model: {layers: 2, hidden: 1024, heads: 16, vocabulary: 1024}, sequence_length: 1024, global_batch: 64, precision: bf16}\n"
+      "workload: {model: {layers: 2, hidden: 1024, heads: 16, vocabulary: 1024, max_positions: 1024}, sequence_length: 1024, global_batch: 64, precision: bf16}\n"
       "strategies: [{fixed: {data: 8, micro_batch: 8}}]\n");
   const auto step_time = [](const std::string& file) {
     return nlohmann::json::parse(trainyard_program("run --format json " + file).out).at("results")[0].at("step_time_s").get<double>();
