@@ -24,6 +24,9 @@ std::string gemm_text(const DeviceType& type) {
     text +=
         fmt::format("gemm {}: efficiency {}, k_half {}, quantisation {}, sustained {}, launch {}\n", name(data_type),
                     curve.efficiency, curve.k_half, curve.quantisation, curve.sustained, to_text(curve.launch));
+  if (const auto grouped = type.grouped_gemm.find(DataType::bf16); grouped != type.grouped_gemm.end())
+    text += fmt::format("grouped gemm: efficiency {}, k_half {}, quantisation {}, sustained {}, launch {}\n", grouped->second.efficiency,
+                        grouped->second.k_half, grouped->second.quantisation, grouped->second.sustained, to_text(grouped->second.launch));
   return text;
 }
 

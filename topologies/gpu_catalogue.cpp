@@ -36,6 +36,7 @@ Schema fit_schema() {
     kernels.push_back(optional(kernel, attention_schema()));
   return object({required("name", text("key")), required("peak", rate("16-bit peak the attention rates belong to")),
                  required("gemm", object(std::move(gemms), "by data type")),
+                 optional("grouped_gemm", gemm_schema()),
                  required("attention", object(std::move(kernels), "by kernel")),
                  required("source", text("where the numbers come from"))},
                 "fitted parameters of a generation");
@@ -80,6 +81,8 @@ void apply_fit(const View& fit, bool flash_attention, DeviceType& type) {
     const View own = fit["gemm"][name(data_type)];
     type.gemm[data_type] = gemm_curve(own ? own : fit["gemm"]["default"]);
   }
+  if (const View grouped = fit["grouped_gemm"])
+    for (const auto& [data_type, peak] : type.peak) type.grouped_gemm[data_type] = gemm_curve(grouped);
   if (!flash_attention) return;
   const double scale = type.extrapolated ? sixteen_bit_peak(type) / fit["peak"].quantity<FlopsPerSecond>() : 1.0;
   for (const std::string& kernel : fit["attention"].keys())

@@ -23,6 +23,11 @@ class Checker {
     size("vocabulary", a_.vocabulary, kMaxVocabulary);
     if (found_.empty()) heads();
     size("embedding_size", a_.embedding_size, kMaxWidth);
+    if (a_.experts > 0) experts();
+    if (a_.latent_attention() && !(a_.rope_size >= 1 && a_.rope_size < a_.head_size))
+      add("rope_size", fmt::format("rope_size must be from 1 to less than head_size {:.0f}, got {:g}", a_.head_size, a_.rope_size));
+    if (!a_.latent_attention() && (a_.query_latent > 0 || a_.rope_size > 0))
+      add("key_value_latent", "query_latent and rope_size go with key_value_latent");
     windows();
     if (a_.position_table() && a_.max_positions < 1)
       add("max_positions", "learned positions need max_positions, the rows of their table");
@@ -41,6 +46,16 @@ class Checker {
     if (a_.window != std::floor(a_.window) || a_.window < 0)
       add("window", fmt::format("window must be a whole number of tokens, got {:g}", a_.window));
     if (a_.global_every != 0 && a_.window == 0) add("global_every", "global_every needs a window for the other layers");
+  }
+
+  void experts() {
+    size("experts", a_.experts, 1e5);
+    size("experts_per_token", a_.experts_per_token, a_.experts);
+    size("expert_ffn", a_.expert_ffn, kMaxWidth);
+    size("expert_every", a_.expert_every, kMaxLayers);
+    if (a_.block != Block::sequential) add("experts", "experts in a parallel block are not simulated yet");
+    if (a_.dense_layers >= a_.layers)
+      add("dense_layers", fmt::format("{:.0f} dense layers leave none of {:.0f} for experts", a_.dense_layers, a_.layers));
   }
 
   void heads() {
@@ -81,6 +96,8 @@ void complete(Architecture& architecture) {
   if (architecture.kv_heads == 0) architecture.kv_heads = architecture.heads;
   if (architecture.head_size == 0 && architecture.heads > 0)
     architecture.head_size = architecture.hidden / architecture.heads;
+  if (architecture.value_size == 0) architecture.value_size = architecture.head_size;
+  if (architecture.expert_ffn == 0 && architecture.experts > 0) architecture.expert_ffn = architecture.ffn;
   if (architecture.embedding_size == 0) architecture.embedding_size = architecture.hidden;
   if (architecture.ffn == 0 && !architecture.gated) architecture.ffn = 4 * architecture.hidden;
 }
@@ -94,8 +111,9 @@ double padded_vocabulary(const Architecture& architecture) {
 std::string describe(const Architecture& a) {
   const std::string shared = a.kv_heads == a.heads ? "" : fmt::format(" ({:.0f} for K and V)", a.kv_heads);
   const std::string window = a.window == 0 ? "" : fmt::format(", window {}", grouped(a.window));
-  return fmt::format("{:.0f} layers, hidden {}, {:.0f} heads{}, vocabulary {}{}", a.layers, grouped(a.hidden), a.heads,
-                     shared, grouped(a.vocabulary), window);
+  const std::string experts = a.experts == 0 ? "" : fmt::format(", {:.0f} of {:.0f} experts", a.experts_per_token, a.experts);
+  return fmt::format("{:.0f} layers, hidden {}, {:.0f} heads{}{}, vocabulary {}{}", a.layers, grouped(a.hidden), a.heads,
+                     shared, experts, grouped(a.vocabulary), window);
 }
 
 std::string details_text(const Architecture& a) {
@@ -110,6 +128,14 @@ std::string details_text(const Architecture& a) {
                                  a.qk_norm ? ", of Q and K too" : "", a.post_norms ? ", after branches too" : "",
                                  a.embedding_norm ? ", of the embedding too" : "", kBiases[static_cast<int>(a.biases)],
                                  a.tied ? "shares the embedding's table" : "a table of its own");
+  if (a.experts > 0)
+    text += fmt::format("experts: {:.0f} of {:.0f} a token, {} wide each{}{}{}\n", a.experts_per_token, a.experts, grouped(a.expert_ffn),
+                        a.shared_ffn > 0 ? fmt::format(", and {} shared", grouped(a.shared_ffn)) : "",
+                        a.dense_layers > 0 ? fmt::format(", not in the first {:.0f} layers", a.dense_layers) : "",
+                        a.expert_every > 1 ? fmt::format(", in 1 layer of {:.0f}", a.expert_every) : "");
+  if (a.latent_attention())
+    text += fmt::format("latent attention: Q from {}, K and V from {}, heads {:.0f} ({:.0f} with positions) and {:.0f}\n",
+                        a.query_latent > 0 ? grouped(a.query_latent) : "all", grouped(a.key_value_latent), a.head_size, a.rope_size, a.value_size);
   if (a.window > 0)
     text += fmt::format("window: {} tokens{}\n", grouped(a.window),
                         a.global_every > 0 ? fmt::format(", but in 1 layer of {:.0f}", a.global_every) : "");

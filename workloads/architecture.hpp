@@ -24,6 +24,19 @@ struct Architecture {
   double embedding_size = 0;  ///< width of the embedding table; completed to hidden. Else two products change the width
   double window = 0;          ///< tokens that a local layer attends to; 0: all layers attend to everything
   double global_every = 0;    ///< of so many layers the last one attends to everything; 0: none where `window` is set
+  double experts = 0;         ///< MLPs of a layer among which each token takes `experts_per_token`; 0: one MLP
+  double experts_per_token = 0;
+  double expert_ffn = 0;      ///< width of an expert; completed to ffn
+  double shared_ffn = 0;      ///< width of the experts that every token takes, together
+  double dense_layers = 0;    ///< leading layers without experts
+  double expert_every = 1;    ///< of so many of the others the last one has experts
+  double query_latent = 0;    ///< multi-head latent attention: width between the two products of Q; 0: one product
+  double key_value_latent = 0;///< the same of K and V; 0: no latent attention
+  double rope_size = 0;       ///< latent attention: part of head_size that carries positions, of K shared by all heads
+  double value_size = 0;      ///< width of a head of V; completed to head_size
+  bool router_bias = false, expert_biases = false;
+  bool shared_gate = false;   ///< the shared experts' output is scaled by a product of its own
+  bool attention_sinks = false;  ///< a learned score a head (GPT-OSS)
   bool gated = false;         ///< the MLP multiplies by a second projection (SwiGLU and alike)
   bool tied = true;           ///< head and embedding share one table
   bool qk_norm = false;       ///< each head of Q and K is normalised
@@ -35,10 +48,17 @@ struct Architecture {
   Block block = Block::sequential;
   friend bool operator==(const Architecture&, const Architecture&) = default;
 
-  /// Width of Q, and of attention's output: heads x head_size.
+  /// Width of Q: heads x head_size.
   [[nodiscard]] double query_width() const { return heads * head_size; }
+  /// Width of attention's output.
+  [[nodiscard]] double context_width() const { return heads * value_size; }
+  [[nodiscard]] bool latent_attention() const { return key_value_latent > 0; }
+  /// Whether decoder layer number `i` has experts.
+  [[nodiscard]] bool is_sparse(int i) const {
+    return experts > 0 && i >= int(dense_layers) && (i - int(dense_layers) + 1) % int(expert_every) == 0;
+  }
   /// Width of Q, K and V together.
-  [[nodiscard]] double qkv_width() const { return (heads + 2 * kv_heads) * head_size; }
+  [[nodiscard]] double qkv_width() const { return (heads + kv_heads) * head_size + kv_heads * value_size; }
   /// Width of Q and K together: what rotary positions and the norm of Q and K touch.
   [[nodiscard]] double query_key_width() const { return (heads + kv_heads) * head_size; }
   /// Whether a table of positions is added to the embedding.

@@ -31,13 +31,16 @@ Schema models_schema() {
   fields.push_back(schema::optional("aliases", schema::list(schema::text("other name"), between(1, 9), "other names")));
   fields.push_back(schema::required("parameters", schema::number(above(0, 1e15), "published count")));
   fields.push_back(schema::required("rounding", schema::number(above(0, 1e15), "unit of its last digit")));
+  fields.push_back(schema::optional("active", schema::number(above(0, 1e15), "published count of those that one token meets")));
+  fields.push_back(schema::optional("active_rounding", schema::number(above(0, 1e15), "unit of its last digit")));
   fields.push_back(schema::required("source", schema::text("where the sizes were read")));
   return schema::mapping("model", schema::object(std::move(fields), "a model"), "models by name");
 }
 
 CatalogueModel read_model(const std::string& name, const View& entry, const Architecture& architecture) {
   CatalogueModel model{name,         entry["source"].text(),       {},
-                       architecture, entry["parameters"].number(), entry["rounding"].number()};
+                       architecture, entry["parameters"].number(), entry["rounding"].number(), entry["active"].number_or(0),
+                       entry["active_rounding"].number_or(0)};
   for (std::size_t i = 0; i < entry["aliases"].size(); ++i) model.aliases.push_back(entry["aliases"].at(i).text());
   return model;
 }

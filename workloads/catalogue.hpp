@@ -18,6 +18,7 @@ struct CatalogueModel {
   Architecture architecture;
   double published_parameters = 0;
   double rounding = 0;  ///< unit of the last digit that was published
+  double published_active = 0, active_rounding = 0;  ///< the same of those that one token meets; 0: not published
 };
 
 /// In file order; read once. A mistake in a catalogue file is an InternalError.

@@ -153,6 +153,10 @@ std::string JsonDocument::first_text(std::string_view key) const {
   return value.is_array() && !value.empty() && value[0].is_string() ? value[0].get<std::string>() : "";
 }
 
+std::size_t JsonDocument::length(std::string_view key) const {
+  return has(key) && root_.find(key)->is_array() ? root_.find(key)->size() : 0;
+}
+
 bool JsonDocument::mentions(std::string_view part) const { return any_key_contains(root_, part); }
 
 }  // namespace trainyard

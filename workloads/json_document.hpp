@@ -28,6 +28,8 @@ class JsonDocument {
   [[nodiscard]] JsonDocument object(std::string_view key, Diagnostics& diagnostics) const;
   /// The first text of a list, the text itself, or "".
   [[nodiscard]] std::string first_text(std::string_view key) const;
+  /// Entries of the list under the key; 0 where it is absent or no list.
+  [[nodiscard]] std::size_t length(std::string_view key) const;
   /// Whether `part` occurs in any key, at any depth, whose value is neither null nor false.
   [[nodiscard]] bool mentions(std::string_view part) const;
 

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "workloads/json_document.hpp"
 
@@ -25,7 +28,9 @@ constexpr Layout kBloom{
     "n_layer|num_hidden_layers", "hidden_size|n_embed", "n_head|num_attention_heads", "", "", "", "vocab_size", ""};
 constexpr Layout kMpt{"n_layers", "d_model", "n_heads", "", "", "", "vocab_size", "max_seq_len"};
 
-enum class Window { none, all_layers, by_pattern };
+constexpr Layout kDbrx{"n_layers", "d_model", "n_heads", "", "", "", "vocab_size", ""};
+
+enum class Window { none, all_layers, by_pattern, every_second };
 
 /// What an architecture's name says: where its sizes stand, and what follows without being written.
 struct Known {
@@ -51,15 +56,29 @@ constexpr Known kKnown[] = {
     {"Gemma2ForCausalLM", &kHuggingFace, "llama", true, Window::by_pattern},
     {"Gemma3ForCausalLM", &kHuggingFace, "llama", true, Window::by_pattern},
     {"NemotronForCausalLM", &kHuggingFace, "llama", false, Window::none},
+    {"MixtralForCausalLM", &kHuggingFace, "llama", false, Window::all_layers},
+    {"DeepseekV2ForCausalLM", &kHuggingFace, "llama", false, Window::none},
+    {"DeepseekV3ForCausalLM", &kHuggingFace, "llama", false, Window::none},
+    {"Qwen2MoeForCausalLM", &kHuggingFace, "llama", false, Window::none},
+    {"Qwen3MoeForCausalLM", &kHuggingFace, "llama", false, Window::none},
+    {"GptOssForCausalLM", &kHuggingFace, "llama", false, Window::every_second},
+    {"DbrxForCausalLM", &kDbrx, "llama", false, Window::none},
+    {"Grok1ForCausalLM", &kHuggingFace, "llama", true, Window::none},
+    {"Grok1ModelForCausalLM", &kHuggingFace, "llama", true, Window::none},
+    {"Llama4ForCausalLM", &kHuggingFace, "llama", false, Window::none},
 };
+/// Those with experts, and where a layout keeps them.
+constexpr const char* kSparse[] = {"MixtralForCausalLM",  "DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "Qwen2MoeForCausalLM",
+                                   "Qwen3MoeForCausalLM", "GptOssForCausalLM",     "DbrxForCausalLM",       "Grok1ForCausalLM",
+                                   "Grok1ModelForCausalLM", "Llama4ForCausalLM"};
 /// Files without `architectures`.
 constexpr Known kMetaFile{"", &kMeta, "llama", false, Window::none};
 constexpr Known kGpt2File{"", &kGpt2, "gpt", true, Window::none};
 
 class ConfigReader {
  public:
-  ConfigReader(const JsonDocument& json, Diagnostics& diagnostics)
-      : json_(json), diagnostics_(diagnostics), name_(json.first_text("architectures")) {}
+  ConfigReader(const JsonDocument& json, std::string name, Diagnostics& diagnostics)
+      : json_(json), diagnostics_(diagnostics), name_(std::move(name)) {}
 
   std::optional<Architecture> run() {
     const std::size_t before = diagnostics_.all().size();
@@ -87,10 +106,10 @@ class ConfigReader {
   }
 
   const Known* find_known() {
-    if (json_.mentions("expert")) return refuse("architectures", "mixture of experts is"), nullptr;
+    if (json_.mentions("expert") && !is_sparse()) return refuse("architectures", "mixture of experts is"), nullptr;
     if (json_.mentions("vision") || json_.mentions("image")) return refuse("architectures", "images are"), nullptr;
     if (json_.mentions("mamba")) return refuse("architectures", "state-space layers are"), nullptr;
-    if (json_.mentions("nextn")) return refuse("architectures", "multi-token prediction is"), nullptr;
+    if (json_.mentions("nextn") && !is_sparse()) return refuse("architectures", "multi-token prediction is"), nullptr;
     for (const Known& known : kKnown)
       if (name_ == known.name) return &known;
     if (!name_.empty()) return refuse("architectures", "this architecture is"), nullptr;
@@ -101,12 +120,18 @@ class ConfigReader {
     return nullptr;
   }
 
+  bool is_sparse() const {
+    return std::ranges::find(kSparse, name_) != std::end(kSparse);
+  }
+
   /// The spelling that the file uses, else the first.
   std::string_view spelling(std::string_view keys) const {
-    const std::size_t bar = keys.find('|');
-    if (bar == std::string_view::npos) return keys;
-    return json_.has(keys.substr(0, bar)) || !json_.has(keys.substr(bar + 1)) ? keys.substr(0, bar)
-                                                                              : keys.substr(bar + 1);
+    for (std::string_view rest = keys; !rest.empty();) {
+      const std::size_t bar = rest.find('|');
+      if (json_.has(rest.substr(0, bar))) return rest.substr(0, bar);
+      rest = bar == std::string_view::npos ? std::string_view() : rest.substr(bar + 1);
+    }
+    return keys.substr(0, keys.find('|'));
   }
 
   double required(std::string_view keys) {
@@ -157,10 +182,52 @@ class ConfigReader {
     if (known.layout == &kMpt) mpt(a);
     if (name_ == "GPTNeoXForCausalLM") neox(a);
     if (name_ == "NemotronForCausalLM") nemotron(a);
-    a.qk_norm = name_ == "Qwen3ForCausalLM" || name_ == "Gemma3ForCausalLM";
-    a.post_norms = known.window == Window::by_pattern;
+    a.qk_norm = name_ == "Qwen3ForCausalLM" || name_ == "Gemma3ForCausalLM" || name_ == "Qwen3MoeForCausalLM";
+    a.post_norms = known.window == Window::by_pattern || name_.starts_with("Grok1");
+    if (name_ == "DbrxForCausalLM")
+      dbrx(a);
+    else if (is_sparse())
+      experts(a);
+    if (json_.has("kv_lora_rank")) latent_attention(a);
     if (known.family == std::string_view("llama")) biases(a);
     window(known, a);
+  }
+
+  /// Experts by the keys of Mixtral, DeepSeek, Qwen, GPT-OSS, Grok and Llama 4. What predicts tokens ahead (DeepSeek) is left out.
+  void experts(Architecture& a) {
+    a.experts = required("num_local_experts|n_routed_experts|num_experts");
+    a.experts_per_token = required("num_experts_per_tok");
+    a.expert_ffn = json_.has("moe_intermediate_size") ? required("moe_intermediate_size") : a.ffn;
+    a.shared_ffn = json_.number("n_shared_experts", 0, diagnostics_) * a.expert_ffn + json_.number("shared_expert_intermediate_size", 0, diagnostics_);
+    a.dense_layers = json_.number("first_k_dense_replace", 0, diagnostics_);
+    a.expert_every = json_.number("interleave_moe_layer_step", json_.number("decoder_sparse_step", 1, diagnostics_), diagnostics_);
+    if (json_.number("moe_layer_freq", 1, diagnostics_) != 1) refuse("moe_layer_freq", "experts in some layers only are");
+    if (json_.length("mlp_only_layers") > 0) refuse("mlp_only_layers", "single layers without experts are");
+    a.shared_gate = name_ == "Qwen2MoeForCausalLM";
+    if (name_ == "MixtralForCausalLM" && a.kv_heads == 0) a.kv_heads = 8;  // default of transformers' MixtralConfig
+    a.router_bias = name_ == "DeepseekV3ForCausalLM" || name_ == "GptOssForCausalLM";
+    a.expert_biases = a.attention_sinks = name_ == "GptOssForCausalLM";
+    if (name_ != "Llama4ForCausalLM") return;
+    a.shared_ffn = a.expert_ffn;
+    a.ffn = json_.number("intermediate_size_mlp", a.ffn, diagnostics_);
+  }
+
+  void latent_attention(Architecture& a) {
+    a.query_latent = json_.number("q_lora_rank", 0, diagnostics_);
+    a.key_value_latent = required("kv_lora_rank");
+    a.rope_size = required("qk_rope_head_dim");
+    a.value_size = required("v_head_dim");
+    a.head_size = required("qk_nope_head_dim") + a.rope_size;
+    a.kv_heads = a.heads;
+  }
+
+  void dbrx(Architecture& a) {
+    const JsonDocument attention = json_.object("attn_config", diagnostics_), mlp = json_.object("ffn_config", diagnostics_);
+    a.kv_heads = attention.number("kv_n_heads", 0, diagnostics_);
+    a.ffn = a.expert_ffn = mlp.number("ffn_hidden_size", 0, diagnostics_);
+    a.experts = mlp.number("moe_num_experts", 0, diagnostics_);
+    a.experts_per_token = mlp.number("moe_top_k", 0, diagnostics_);
+    a.norm = Norm::layer_no_bias;
   }
 
   void opt(Architecture& a) {
@@ -200,7 +267,7 @@ class ConfigReader {
   void biases(Architecture& a) {
     const bool attention_bias = flag("attention_bias", false);
     const bool mlp_bias = flag("mlp_bias", false);
-    if (name_ == "Qwen2ForCausalLM") a.biases = Biases::qkv;
+    if (name_ == "Qwen2ForCausalLM" || name_ == "Qwen2MoeForCausalLM") a.biases = Biases::qkv;
     if (attention_bias) a.biases = mlp_bias ? Biases::all : Biases::attention;
     if (mlp_bias && !attention_bias) refuse("mlp_bias", "a bias in the MLP alone is");
   }
@@ -214,6 +281,7 @@ class ConfigReader {
     if (known.window == Window::none) return refuse("sliding_window", "a sliding window of attention is");
     a.window = window;
     if (known.window == Window::all_layers) return;
+    if (known.window == Window::every_second) return void(a.global_every = 2);
     a.global_every = json_.number("sliding_window_pattern", name_ == "Gemma2ForCausalLM" ? 2 : 6, diagnostics_);
   }
 
@@ -245,7 +313,11 @@ std::optional<Architecture> read_model_config(const std::string& text, const std
                                               Diagnostics& diagnostics) {
   const std::optional<JsonDocument> json = JsonDocument::parse(text, file_name, diagnostics);
   if (!json) return std::nullopt;
-  return ConfigReader(*json, diagnostics).run();
+  const std::string name = json->first_text("architectures");
+  // The language model alone, where the file has no encoder of images.
+  if (name == "Llama4ForConditionalGeneration" && json->has("text_config") && !json->mentions("vision"))
+    return ConfigReader(json->object("text_config", diagnostics), "Llama4ForCausalLM", diagnostics).run();
+  return ConfigReader(*json, name, diagnostics).run();
 }
 
 }  // namespace trainyard

@@ -23,6 +23,16 @@ constexpr SizeKey kSizes[] = {
     {"vocabulary", &Architecture::vocabulary, 1e8, "tokens; stored padded to a multiple of 128"},
     {"max_positions", &Architecture::max_positions, 1e8, "rows of the table of learned positions"},
     {"embedding_size", &Architecture::embedding_size, 1e7, "width of the embedding table; default: hidden"},
+    {"experts", &Architecture::experts, 1e5, "MLPs of a layer among which each token takes experts_per_token"},
+    {"experts_per_token", &Architecture::experts_per_token, 1e5, "experts that a token takes"},
+    {"expert_ffn", &Architecture::expert_ffn, 1e7, "width of an expert; default: ffn"},
+    {"shared_ffn", &Architecture::shared_ffn, 1e7, "width of the experts that every token takes, together"},
+    {"dense_layers", &Architecture::dense_layers, 1e4, "leading layers without experts"},
+    {"expert_every", &Architecture::expert_every, 1e4, "of so many of the others the last one has experts; default: 1"},
+    {"query_latent", &Architecture::query_latent, 1e6, "latent attention: width between the two products of Q"},
+    {"key_value_latent", &Architecture::key_value_latent, 1e6, "latent attention: width between the two products of K and V"},
+    {"rope_size", &Architecture::rope_size, 1e5, "latent attention: part of head_size that carries positions"},
+    {"value_size", &Architecture::value_size, 1e5, "width of a head of V; default: head_size"},
     {"window", &Architecture::window, 1e8, "tokens that a local layer attends to; default: all"},
     {"global_every", &Architecture::global_every, 1e4, "of so many layers the last one attends to everything"},
 };
@@ -37,6 +47,10 @@ constexpr FlagKey kFlags[] = {
     {"tied", &Architecture::tied, "head and embedding share one table"},
     {"qk_norm", &Architecture::qk_norm, "each head of Q and K is normalised"},
     {"post_norms", &Architecture::post_norms, "the outputs of attention and MLP are normalised too (Gemma 2)"},
+    {"router_bias", &Architecture::router_bias, "the choice of experts adds a bias"},
+    {"expert_biases", &Architecture::expert_biases, "experts add biases"},
+    {"shared_gate", &Architecture::shared_gate, "the shared experts' output is scaled by a product of its own (Qwen2-MoE)"},
+    {"attention_sinks", &Architecture::attention_sinks, "a learned score a head (GPT-OSS)"},
     {"embedding_norm", &Architecture::embedding_norm, "the embedding is normalised (BLOOM)"},
 };
 
@@ -54,7 +68,7 @@ void take(const View& word, const Words& words, Enum& into) {
 
 Architecture taken_from(const View& model) {
   Architecture result = family_defaults(model["family"].text_or("gpt"));
-  for (const SizeKey& size : kSizes) result.*size.member = static_cast<double>(model[size.name].integer_or(0));
+  for (const SizeKey& size : kSizes) result.*size.member = static_cast<double>(model[size.name].integer_or(static_cast<std::int64_t>(result.*size.member)));
   for (const FlagKey& flag : kFlags) result.*flag.member = model[flag.name].boolean_or(result.*flag.member);
   take(model["positions"], kPositions, result.positions);
   take(model["norm"], kNorms, result.norm);

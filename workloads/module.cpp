@@ -1,6 +1,11 @@
 // The two ends of a transformer, and the whole of it.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "workloads/operator_parts.hpp"
 #include "workloads/operators.hpp"
 
@@ -61,10 +66,16 @@ bool has_local_and_global_layers(const Architecture& a, const OperatorContext& c
   return a.global_every > 0 && a.window > 0 && context.sequence_length > a.window;
 }
 
-LayerType global_decoder_layer(Architecture a, const OperatorContext& context) {
-  a.window = 0;
-  LayerType layer = decoder_layer(a, context);
-  layer.name = "global decoder";
+/// What tells decoder layers apart.
+struct DecoderKind {
+  bool sparse = false, global = false;
+  friend bool operator==(const DecoderKind&, const DecoderKind&) = default;
+};
+
+LayerType decoder_of(DecoderKind kind, Architecture a, const OperatorContext& context) {
+  if (kind.global) a.window = 0;
+  LayerType layer = decoder_layer(a, context, kind.sparse);
+  layer.name = std::string(kind.global ? "global " : "") + (kind.sparse ? "expert decoder" : "decoder");
   return layer;
 }
 
@@ -98,13 +109,18 @@ Module build_module(const Architecture& a, const OperatorContext& context) {
   module.family = a.family;
   module.hidden = a.hidden;
   module.vocabulary = padded_vocabulary(a);
-  module.types = {embedding_layer(a, context), decoder_layer(a, context), head_layer(a, context)};
   const bool mixed = has_local_and_global_layers(a, context);
-  if (mixed) module.types.push_back(global_decoder_layer(a, context));
+  const auto kind_of = [&](int i) { return DecoderKind{a.is_sparse(i), mixed && (i + 1) % static_cast<int>(a.global_every) == 0}; };
+  module.types = {embedding_layer(a, context), decoder_of(kind_of(0), a, context), head_layer(a, context)};
+  std::vector<std::pair<DecoderKind, LayerTypeId>> known{{kind_of(0), id_at<LayerTypeId>(1)}};
   module.layers.push_back({"embedding", id_at<LayerTypeId>(0), {}, {}});
   for (int i = 0; i < static_cast<int>(a.layers); ++i) {
-    const bool global = mixed && (i + 1) % static_cast<int>(a.global_every) == 0;
-    module.layers.push_back({fmt::format("{}", i), id_at<LayerTypeId>(global ? 3 : 1), {}, {}});
+    auto type = std::ranges::find(known, kind_of(i), &std::pair<DecoderKind, LayerTypeId>::first);
+    if (type == known.end()) {
+      type = known.insert(known.end(), {kind_of(i), id_at<LayerTypeId>(module.types.size())});
+      module.types.push_back(decoder_of(kind_of(i), a, context));
+    }
+    module.layers.push_back({fmt::format("{}", i), type->second, {}, {}});
   }
   module.layers.push_back({"head", id_at<LayerTypeId>(2), {}, {}});
   if (a.tied) module.layers.back().tied_to = {id_at<LayerId>(0)};

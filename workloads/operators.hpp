@@ -22,7 +22,8 @@ struct OperatorContext {
 
 /// The three kinds of layer.
 [[nodiscard]] LayerType embedding_layer(const Architecture& architecture, const OperatorContext& context);
-[[nodiscard]] LayerType decoder_layer(const Architecture& architecture, const OperatorContext& context);
+/// `sparse`: with experts instead of one MLP.
+[[nodiscard]] LayerType decoder_layer(const Architecture& architecture, const OperatorContext& context, bool sparse = false);
 [[nodiscard]] LayerType head_layer(const Architecture& architecture, const OperatorContext& context);
 
 }  // namespace trainyard

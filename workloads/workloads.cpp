@@ -14,6 +14,7 @@
 #include "workloads/model_section.hpp"
 #include "workloads/operators.hpp"
 #include "workloads/profile_section.hpp"
+#include "workloads/routing_section.hpp"
 
 namespace trainyard {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 constexpr const char* kDefaultSoftware = "megatron-core-2024";
 constexpr const char* kDefaultPrecision = "bf16";
 /// Keys whose lowering does not exist yet: they parse, and are refused by name.
-constexpr std::array kReserved{"data", "routing", "trace", "format"};
+constexpr std::array kReserved{"data", "trace", "format"};
 
 Schema model_schema() {
   std::vector<SchemaField> fields = architecture_fields();
@@ -136,6 +137,7 @@ class WorkloadBuilder {
     }
     result_.software = value && value.is_map() ? with_switches(*found, value.value()) : *found;
     gradient_types(value);
+    if (result_.software.overlap_expert) not_simulated(value.place(), "software with overlap_expert");
   }
 
   /// A 16-bit gradient type of a preset holds for training in that type: in any other precision such software keeps
@@ -222,6 +224,7 @@ class WorkloadBuilder {
     const OperatorContext context{result_.precision, result_.software, result_.data.sequence_length, result_.product_type};
     result_.modules = {build_module(a, context)};
     method(context);
+    if (const View routing = section_["routing"]) read_routing(routing, directory_, result_, diagnostics_);
     add_pass();
   }
 
@@ -261,7 +264,8 @@ Schema workload_schema() {
                        "adam"),
       schema::optional("software", software_schema(), kDefaultSoftware),
       schema::optional("method", method_schema(), "backprop"),
-      schema::optional("convergence", convergence_schema())};
+      schema::optional("convergence", convergence_schema()),
+      schema::optional("routing", routing_schema(), "uniform")};
   for (const char* key : kReserved) fields.push_back(schema::optional(key, schema::any("reserved; not simulated yet")));
   return schema::object(std::move(fields), "what is trained: model, data and training software");
 }

@@ -50,10 +50,11 @@ double tile_quantisation(const GemmShape& shape, int multiprocessors) {
   return std::max(1.0, best / true_work);
 }
 
-Seconds gemm_time(const DeviceType& device, DataType type, const GemmShape& shape) {
+namespace {
+
+Seconds product_time(const DeviceType& device, DataType type, const GemmShape& shape, const GemmCurve& curve) {
   const double work = 2 * shape.m * shape.n * shape.k * shape.batch;
   if (work == 0) return Seconds(0);
-  const GemmCurve& curve = curve_of(device, type);
   const double padding = curve.quantisation == 0 || device.multiprocessors == 0
                              ? 1.0
                              : std::pow(tile_quantisation(shape, device.multiprocessors), curve.quantisation);
@@ -63,6 +64,17 @@ Seconds gemm_time(const DeviceType& device, DataType type, const GemmShape& shap
   const Bytes result = std::max(element_size(type), kNarrowestResult) * (shape.m * shape.n * shape.batch);
   const Seconds memory = (operands + result) / (device.memory_bandwidth * kGemmBandwidthShare);
   return Seconds(std::cbrt(std::pow(compute.value, 3) + std::pow(memory.value, 3))) + curve.launch;
+}
+
+}  // namespace
+
+Seconds gemm_time(const DeviceType& device, DataType type, const GemmShape& shape) {
+  return product_time(device, type, shape, curve_of(device, type));
+}
+
+Seconds grouped_gemm_time(const DeviceType& device, DataType type, const GemmShape& shape) {
+  const auto own = device.grouped_gemm.find(type);
+  return product_time(device, type, shape, own == device.grouped_gemm.end() ? curve_of(device, type) : own->second);
 }
 
 bool has_attention_kernel(const DeviceType& device, AttentionKernel kernel) {

@@ -12,6 +12,10 @@ namespace trainyard {
 /// Zero for an empty product. InternalError when the device has no such data type.
 [[nodiscard]] Seconds gemm_time(const DeviceType& device, DataType type, const GemmShape& shape);
 
+/// One product an expert, `batch` of them with m rows each: the same form with the curve of grouped products. Where a device has none,
+/// that of single products.
+[[nodiscard]] Seconds grouped_gemm_time(const DeviceType& device, DataType type, const GemmShape& shape);
+
 /// Padded over true work, at least 1.
 [[nodiscard]] double tile_quantisation(const GemmShape& shape, int multiprocessors);
 

@@ -30,6 +30,7 @@ class LayerWriter {
 
   void forward(const Operator& op, TaskKind kind, std::vector<Piece>& out) const {
     if (on_grid()) return forward_on_grid(op, kind, out);
+    if (op.exchange == ItemExchange::combine) bring_back(op, false, out);
     const bool gathers = gathers_input(op) && splits_rows(op) && begins_join(op);
     const bool reduces = leaves_partial_sums(op) && ends_join(op);
     const double beside = runs_in_parts(op) ? 1 - 1.0 / cut_.tensor : 0;
@@ -44,6 +45,7 @@ class LayerWriter {
     if (beside > 0 && reduces) out.back().collective = LayerCollective{reduction(op), output_size(op) * beside};
     exchange_context(op, false, first, out);
     if (reduces) collect(reduction(op), output_size(op) * (1 - beside), out);
+    if (op.exchange == ItemExchange::dispatch) send_out(op, false, out);
     if (op.group == "loss" && op.cut == TensorCut::vocabulary)
       for (int i = 0; i < kLossReductions; ++i) collect(CollectiveKind::all_reduce, kLossReductionBytes * rows(), out);
   }
@@ -61,6 +63,7 @@ class LayerWriter {
 
   void backward(const Operator& op, std::vector<Piece>& out) const {
     if (on_grid()) return backward_on_grid(op, out);
+    if (op.exchange == ItemExchange::dispatch) bring_back(op, true, out);
     const bool gathers = leaves_partial_sums(op) && splits_rows(op) && ends_join(op);
     const double beside = runs_in_parts(op) ? 1 - 1.0 / cut_.tensor : 0;
     if (gathers) collect(CollectiveKind::all_gather, output_size(op) * (1 - beside), out);
@@ -74,12 +77,43 @@ class LayerWriter {
       out.insert(out.end(), kernels.begin(), kernels.end());
     }
     exchange_context(op, true, first, out);
+    if (op.exchange == ItemExchange::combine) send_out(op, true, out);
   }
 
   [[nodiscard]] double share(TensorCut cut) const { return remaining_share(cut, cut_); }
   [[nodiscard]] double rows() const { return cut_.sequences * cut_.tokens; }
 
  private:
+  /// Tokens, or their gradients, to the devices of their experts: an all-to-all among the ranks, at the pace of the busiest, and a gather
+  /// among the devices that share a rank. Source: Liu et al., MoE Parallel Folding, arXiv 2504.14960 §3.2.
+  void send_out(const Operator& op, bool backward, std::vector<Piece>& out) const {
+    exchange_items(op, backward, out);
+    if (expert_tensor() > 1 && cut_.sequence_parallel) share_rank(CollectiveKind::all_gather, output_size(op) * share(TensorCut::routed), out);
+  }
+
+  /// And back.
+  void bring_back(const Operator& op, bool backward, std::vector<Piece>& out) const {
+    if (expert_tensor() > 1 && cut_.sequence_parallel) share_rank(CollectiveKind::reduce_scatter, output_size(op) * share(TensorCut::routed), out);
+    if (expert_tensor() > 1 && !cut_.sequence_parallel) share_rank(CollectiveKind::all_reduce, output_size(op) * (1 / op.items_per_token), out);
+    exchange_items(op, backward, out);
+  }
+
+  void exchange_items(const Operator& op, bool backward, std::vector<Piece>& out) const {
+    if (!cut_.experts.apart || cut_.experts.ranks < 2) return;
+    const bool narrow = op.product_type && software_.narrow_dispatch && op.exchange == ItemExchange::dispatch && !backward;
+    const double width = narrow ? element_size(*op.product_type) / element_size(precision_) : 1.0;
+    LayerCollective exchange{CollectiveKind::all_to_all, output_size(op) * (share(TensorCut::sequence) * cut_.experts.peak * width), LayerGroup::expert};
+    if (software_.deduplicates_dispatch) exchange.copies = op.items_per_token;
+    out.push_back({TaskKind::expert, op.name, std::nullopt, exchange});
+  }
+
+  [[nodiscard]] int expert_tensor() const { return cut_.experts.apart ? cut_.experts.tensor : cut_.tensor; }
+
+  void share_rank(CollectiveKind kind, Bytes size, std::vector<Piece>& out) const {
+    const LayerGroup group = cut_.experts.apart ? LayerGroup::expert_tensor : LayerGroup::tensor;
+    out.push_back({TaskKind::tensor, "experts", std::nullopt, LayerCollective{kind, size, group}});
+  }
+
   /// Column-cut products read their whole input on every device, and their input gradients must be added up.
   static bool gathers_input(const Operator& op) {
     return op.kind == OperatorClass::gemm && (op.cut == TensorCut::column || op.cut == TensorCut::vocabulary);
@@ -141,7 +175,8 @@ class LayerWriter {
   std::vector<Piece> backward_pieces(const Operator& op) const {
     std::vector<Piece> pieces;
     for (Kernel& kernel : backward_kernels(op)) pieces.push_back({TaskKind::backward, op.name, std::move(kernel), std::nullopt});
-    if (op.kind == OperatorClass::gemm && !is_batched(op) && op.trainable) pieces.back().kind = TaskKind::weight_gradient;
+    const bool is_product = (op.kind == OperatorClass::gemm && !is_batched(op)) || op.kind == OperatorClass::grouped_gemm;
+    if (is_product && op.trainable) pieces.back().kind = TaskKind::weight_gradient;
     return pieces;
   }
 
@@ -187,7 +222,7 @@ class LayerWriter {
 
   /// Elements a token of this device's keys and values.
   double keys_and_values(const Operator& op) const {
-    return 2.0 * op.attention.key_value_heads * op.attention.head_size * share(TensorCut::heads);
+    return double(op.attention.key_value_heads) * op.attention.key_value_size() * share(TensorCut::heads);
   }
 
   /// The keys and values of all positions come by: in a ring beside the attention kernel (Liu et al., Ring Attention, arXiv 2310.01889
@@ -223,14 +258,18 @@ class LayerWriter {
   Kernel product(const Operator& op, const GemmShape& shape) const {
     const DataType type = op.product_type.value_or(precision_);
     const double elements = (shape.m * shape.k + shape.k * shape.n + shape.m * shape.n) * shape.batch;
+    if (op.kind == OperatorClass::grouped_gemm)
+      return {OperatorClass::grouped_gemm, shape, Flops(2 * shape.m * shape.n * shape.k * shape.batch), element_size(type) * elements,
+              grouped_gemm_time(device_, type, shape)};
     return {OperatorClass::gemm, shape, Flops(2 * shape.m * shape.n * shape.k * shape.batch),
             element_size(type) * elements, gemm_time(device_, type, shape)};
   }
 
   /// Casts an operand of [rows x width] to the product's type.
   void cast(const Operator& op, TaskKind kind, double width, std::vector<Piece>& out) const {
-    if (!op.product_type) return;
-    const Bytes moved = kCastBytes * (kExposedCast * rows() / cut_.grid.rows * width);
+    if (!op.product_type || width == 0) return;
+    const double tokens = op.kind == OperatorClass::grouped_gemm ? routed_rows(op) : rows() * (op.cut == TensorCut::sequence ? share(op.cut) : 1.0);
+    const Bytes moved = kCastBytes * (kExposedCast * tokens / cut_.grid.rows * width);
     out.push_back({kind, op.name + " cast", Kernel{OperatorClass::memory_bound, {}, {}, moved, memory_bound_time(device_, moved)}, std::nullopt});
   }
 
@@ -243,23 +282,36 @@ class LayerWriter {
   /// Scores are [q x head] · [head x q], the context [q x q] · [q x head], for each head and sequence.
   GemmShape attention_shape(const AttentionShape& attention, bool scores) const {
     const double heads = attention.heads * share(TensorCut::heads) * cut_.sequences;
-    const double q = cut_.tokens, d = attention.head_size;
-    return scores ? GemmShape{q, q, d, heads} : GemmShape{q, d, q, heads};
+    const double q = cut_.tokens, value = attention.key_value_size() - attention.head_size;
+    return scores ? GemmShape{q, q, double(attention.head_size), heads} : GemmShape{q, value, q, heads};
   }
 
   GemmShape shape_of(const Operator& op) const {
     if (is_batched(op)) return attention_shape(op.attention, op.gemm_k == op.attention.head_size);
     if (on_grid()) return grid_product(op, cut_, precision_).shape;
+    if (op.kind == OperatorClass::grouped_gemm) return grouped_shape(op);
+    if (op.cut == TensorCut::sequence) return {rows() * share(op.cut), op.gemm_n, op.gemm_k, 1};
     const bool cuts_output = op.cut == TensorCut::column || op.cut == TensorCut::vocabulary;
     const bool cuts_input = op.cut == TensorCut::row;
     return {rows(), op.gemm_n * (cuts_output ? share(op.cut) : 1.0), op.gemm_k * (cuts_input ? share(op.cut) : 1.0), 1};
+  }
+
+  /// Tokens of this device's experts, each as often as it has experts here.
+  double routed_rows(const Operator& op) const { return rows() * op.items_per_token * share(TensorCut::routed); }
+
+  /// A product an expert, of equally many tokens.
+  GemmShape grouped_shape(const Operator& op) const {
+    const double experts = op.items * parameter_share(op, cut_) * expert_tensor();
+    const double columns = op.cut == TensorCut::routed_column ? expert_tensor() : 1, inner = op.cut == TensorCut::routed_row ? expert_tensor() : 1;
+    return {routed_rows(op) / experts, op.gemm_n / columns, op.gemm_k / inner, experts};
   }
 
   /// The product, and its way to the gradients of earlier micro-batches.
   Kernel weight_gradient(const Operator& op, const GemmShape& shape) const {
     Kernel kernel = product(op, shape);
     if (is_batched(op)) return kernel;
-    const Bytes kept = gradient_traffic(op.parameters * share(op.cut), precision_, cut_, software_, true);
+    const double parameters = op.parameters * (op.items > 1 ? parameter_share(op, cut_) : share(op.cut));
+    const Bytes kept = gradient_traffic(parameters, precision_, cut_, software_, true);
     kernel.bytes += kept;
     kernel.alone += memory_bound_time(device_, kept);
     return kernel;
@@ -275,7 +327,8 @@ class LayerWriter {
 
   std::vector<Kernel> forward_kernels(const Operator& op) const {
     switch (op.kind) {
-      case OperatorClass::gemm: return {product(op, shape_of(op))};
+      case OperatorClass::gemm:
+      case OperatorClass::grouped_gemm: return {product(op, shape_of(op))};
       case OperatorClass::attention: return attention_kernels(op, false);
       default: return {traffic(op, scaled(op.forward_bytes, op.cut))};
     }
@@ -283,7 +336,8 @@ class LayerWriter {
 
   std::vector<Kernel> backward_kernels(const Operator& op) const {
     switch (op.kind) {
-      case OperatorClass::gemm: {
+      case OperatorClass::gemm:
+      case OperatorClass::grouped_gemm: {
         const GemmShape s = shape_of(op);
         if (!op.trainable) return {product(op, {s.m, s.k, s.n, s.batch})};
         return {product(op, {s.m, s.k, s.n, s.batch}), weight_gradient(op, {s.k, s.n, s.m, s.batch})};
@@ -320,10 +374,23 @@ class LayerWriter {
 std::optional<Piece> gathered_weights(const LayerType& layer, const LayerCut& cut, const DeviceType& device, DataType precision, TaskKind kind) {
   double parameters = 0;
   for (const Operator& op : layer.operators)
-    if (op.kind == OperatorClass::gemm || op.kind == OperatorClass::embedding) parameters += op.parameters * remaining_share(op.cut, cut);
+    if (op.kind == OperatorClass::gemm || op.kind == OperatorClass::embedding || op.kind == OperatorClass::grouped_gemm)
+      parameters += op.parameters * (op.items > 1 ? parameter_share(op, cut) : remaining_share(op.cut, cut));
   if (!cut.sharded || parameters == 0) return std::nullopt;
   const Bytes moved = gathered_weight_traffic(parameters, precision);
   return Piece{kind, "gathered weights", Kernel{OperatorClass::memory_bound, {}, {}, moved, memory_bound_time(device, moved)}, std::nullopt};
+}
+
+/// An exchange with experts, and a product of shared experts next to it, run at once.
+void put_beside_shared_experts(std::vector<Piece>& pieces) {
+  const auto is_exchange = [](const Piece& piece) { return piece.collective && !piece.kernel && piece.collective->group == LayerGroup::expert; };
+  const auto is_shared = [](const Piece& piece) { return piece.kernel && !piece.collective && piece.name.starts_with("shared_"); };
+  for (std::size_t i = 0; i + 1 < pieces.size(); ++i) {
+    const bool exchange_first = is_exchange(pieces[i]) && is_shared(pieces[i + 1]);
+    if (!exchange_first && !(is_shared(pieces[i]) && is_exchange(pieces[i + 1]))) continue;
+    pieces[exchange_first ? i + 1 : i].collective = pieces[exchange_first ? i : i + 1].collective;
+    pieces.erase(pieces.begin() + std::ptrdiff_t(exchange_first ? i : i + 1));
+  }
 }
 
 }  // namespace
@@ -331,10 +398,22 @@ std::optional<Piece> gathered_weights(const LayerType& layer, const LayerCut& cu
 double remaining_share(TensorCut cut, const LayerCut& how) {
   if (how.grid.members() > 1) return 1.0 / how.tensor;
   switch (cut) {
+    case TensorCut::routed: return how.experts.apart ? double(how.experts.tensor) / how.tensor * how.experts.load : 1;
+    case TensorCut::routed_column:
+    case TensorCut::routed_row: return how.experts.apart ? how.experts.load / how.tensor : 1.0 / how.tensor;
     case TensorCut::replicated: return 1;
     case TensorCut::sequence: return how.sequence_parallel ? 1.0 / how.tensor : 1.0;
     default: return how.part > 0 ? how.part : 1.0 / how.tensor;
   }
+}
+
+double parameter_share(const Operator& op, const LayerCut& how) {
+  if (op.items > 1) {
+    const ExpertCut& experts = how.experts;
+    if (!experts.apart) return 1.0 / how.tensor;
+    return (experts.items > 0 ? experts.items / op.items : 1.0 / experts.ranks) / experts.tensor;
+  }
+  return op.cut == TensorCut::sequence || op.cut == TensorCut::routed ? 1 : remaining_share(op.cut, how);
 }
 
 bool has_attention(const LayerType& layer) {
@@ -358,6 +437,8 @@ LayerWork layer_work(const LayerType& layer, const LayerCut& cut, const DeviceTy
     work.recomputed += op.forward_flops.of(cut.tokens) * (cut.sequences * writer.share(op.cut) * repeated[i].share);
   }
   for (auto op = layer.operators.rbegin(); op != layer.operators.rend(); ++op) writer.backward(*op, work.backward);
+  if (software.overlap_shared_experts)
+    for (std::vector<Piece>* pieces : {&work.forward, &work.recompute, &work.backward}) put_beside_shared_experts(*pieces);
   return work;
 }
 

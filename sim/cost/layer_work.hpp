@@ -19,6 +19,17 @@ struct ProductGrid {
   friend bool operator==(const ProductGrid&, const ProductGrid&) = default;
 };
 
+/// How a layer's experts are cut: over `ranks` of whole experts, each over `tensor` devices.
+struct ExpertCut {
+  int ranks = 1, tensor = 1;
+  bool apart = false;                    ///< from the layout of the rest: tokens and gradients travel among devices of their own
+  double items = 0;                      ///< experts on this device; 0: an equal part
+  double load = 1;                       ///< its tokens over the mean
+  double peak = 1;                       ///< the same of the busiest rank, which exchanges wait for
+  int nodes = 0;                         ///< most nodes that a token's experts lie on; 0: any
+  friend bool operator==(const ExpertCut&, const ExpertCut&) = default;
+};
+
 /// How a layer is cut, and for whom.
 struct LayerCut {
   int tensor = 1;                        ///< devices that share the weights; with a grid, all of its members
@@ -35,16 +46,19 @@ struct LayerCut {
   double accumulated = 0;                ///< share of the micro-batches whose gradients are added to those of earlier ones
   bool sharded = false;                  ///< weights are gathered for their use, and gradients scattered, in every micro-batch
   bool regathers = true;                 ///< sharded weights are gathered again for the backward pass
+  ExpertCut experts{};
 };
 
-/// Who takes part in a collective inside a layer: the members of one line along an axis.
-enum class LayerGroup { tensor, context, rows, columns, inner };
+/// Who takes part in a collective inside a layer: the members of one line along an axis. `expert`: all ranks of an expert axis;
+/// `expert_tensor`: the devices that share one rank's experts.
+enum class LayerGroup { tensor, context, rows, columns, inner, expert, expert_tensor };
 
-/// A collective along an axis, on `size` bytes (the whole buffer).
+/// A collective along an axis, on `size` bytes (the whole buffer; of an all-to-all what one member sends).
 struct LayerCollective {
   CollectiveKind kind = CollectiveKind::all_reduce;
   Bytes size{};
   LayerGroup group = LayerGroup::tensor;
+  double copies = 0;                     ///< of each token in an all-to-all, where the software sends it once a node; 0: all are sent
 };
 
 /// A kernel, or a collective, or both at once (then it ends when both have ended). `behind`: the collective follows its kernel, and the
@@ -73,7 +87,11 @@ struct LayerWork {
 /// Recompute applies to layers with attention (embedding and head always keep their activations) and to all without operators.
 [[nodiscard]] bool can_recompute(const LayerType& layer);
 
-/// What `cut` leaves of an amount: 1, 1/t, or (sequence) 1/t with sequence parallelism; on a grid always 1/t.
+/// What `cut` leaves of an amount: 1, 1/t, or (sequence) 1/t with sequence parallelism; of routed tokens what comes to this device; on a
+/// grid always 1/t.
 [[nodiscard]] double remaining_share(TensorCut cut, const LayerCut& how);
+/// What one device holds of an operator's parameters: of experts its own, else the share of its cut (norms and biases are replicated
+/// however activations are split).
+[[nodiscard]] double parameter_share(const Operator& op, const LayerCut& how);
 
 }  // namespace trainyard

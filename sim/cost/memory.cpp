@@ -20,7 +20,9 @@ constexpr double kScoreBytes = 2;
 /// an eager loss alone, in the layout sweep of Aleph Alpha (433 runs out of memory, 281 not).
 constexpr double kGatheredCopies = 3;
 
-bool is_trained_matrix(const Operator& op) { return op.kind == OperatorClass::gemm && op.parameters > 0 && op.trainable; }
+bool is_trained_matrix(const Operator& op) {
+  return (op.kind == OperatorClass::gemm || op.kind == OperatorClass::grouped_gemm) && op.parameters > 0 && op.trainable;
+}
 
 /// Saved by a fused attention operator that runs unfused here: the normalised scores instead of the log-sum-exp.
 Bytes unfused_scores(const Operator& op, const LayerCut& cut) {
@@ -67,11 +69,14 @@ Bytes kept_by(const LayerActivations& layer, const LayerType& type, RecomputeKin
 
 /// Gradient of the widest activation and of a layer's input, held while a layer's backward pass runs.
 Bytes backward_transient(const LayerType& layer, const LayerCut& cut, DataType precision, double hidden) {
-  double widest = 0;
-  for (const Operator& op : layer.operators)
-    if (op.kind == OperatorClass::gemm && op.cut == TensorCut::column) widest = std::max(widest, op.gemm_n);
+  double widest = 0, routed = 0;
+  for (const Operator& op : layer.operators) {
+    if (op.kind == OperatorClass::gemm && op.cut == TensorCut::column) widest = std::max(widest, op.gemm_n / cut.tensor);
+    if (op.kind != OperatorClass::grouped_gemm || op.cut != TensorCut::routed_column) continue;
+    routed = op.items_per_token * (op.gemm_n * remaining_share(op.cut, cut) + 2 * hidden * remaining_share(TensorCut::routed, cut));
+  }
   const double rows = cut.sequences * cut.tokens;
-  Bytes held = element_size(precision) * (rows * widest / cut.tensor + rows * hidden * remaining_share(TensorCut::sequence, cut));
+  Bytes held = element_size(precision) * (rows * std::max(widest, routed) + rows * hidden * remaining_share(TensorCut::sequence, cut));
   if (cut.sequence_parallel) held += element_size(precision) * (2 * rows * hidden);
   return held;
 }
@@ -89,7 +94,7 @@ double largest_distinct_matrices(const Module& module, std::span<const LayerId> 
     if (!has_attention(type)) continue;
     double sum = 0;
     for (const Operator& op : type.operators)
-      if (is_trained_matrix(op)) sum += op.gemm_n * op.gemm_k * remaining_share(op.cut, cut);
+      if (is_trained_matrix(op)) sum += op.gemm_n * op.gemm_k * (op.items > 1 ? 1.0 / (cut.experts.apart ? cut.experts.tensor : cut.tensor) : parameter_share(op, cut));
     largest = std::max(largest, sum);
   }
   return largest;
@@ -97,15 +102,13 @@ double largest_distinct_matrices(const Module& module, std::span<const LayerId> 
 
 /// Of the layers' operators that `counts`; norms and biases are replicated however activations are split.
 template <class Counts>
-double sum_parameters(const Module& module, std::span<const LayerId> layers, const LayerCut& cut, Counts counts) {
-  LayerCut whole = cut;
-  whole.sequence_parallel = false;
+double sum_parameters(const Module& module, std::span<const LayerId> layers, const LayerCut& cut, Counts counts, bool measured = true) {
   double sum = 0;
   for (const LayerId id : layers) {
     const LayerType& type = module.types[index(module.layers[index(id)].type)];
-    if (type.only_measured()) sum += measured_parameters(*type.profile, cut.tensor);
+    if (type.only_measured() && measured) sum += measured_parameters(*type.profile, cut.tensor);
     for (const Operator& op : type.operators)
-      if (counts(op)) sum += op.parameters * remaining_share(op.cut, whole);
+      if (counts(op)) sum += op.parameters * parameter_share(op, cut);
   }
   return sum;
 }
@@ -129,8 +132,17 @@ double trained_parameters_on_device(const Module& module, std::span<const LayerI
   return sum_parameters(module, layers, cut, [](const Operator& op) { return op.trainable; });
 }
 
+double trained_expert_parameters(const Module& module, std::span<const LayerId> layers, const LayerCut& cut) {
+  if (!cut.experts.apart) return 0;
+  return sum_parameters(module, layers, cut, [](const Operator& op) { return op.trainable && op.items > 1; }, false);
+}
+
+double trained_dense_parameters(const Module& module, std::span<const LayerId> layers, const LayerCut& cut) {
+  return sum_parameters(module, layers, cut, [&](const Operator& op) { return op.trainable && !(cut.experts.apart && op.items > 1); });
+}
+
 StaticMemory static_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut, const Workload& workload,
-                           int holders, int zero) {
+                           int holders, int zero, int expert_holders) {
   const double all = parameters_on_device(module, layers, cut), trained = trained_parameters_on_device(module, layers, cut);
   const bool master_copy = element_size(workload.precision) < Bytes(4);
   StaticMemory held;
@@ -140,12 +152,14 @@ StaticMemory static_memory(const Module& module, std::span<const LayerId> layers
     held.optimizer = Bytes(8) * (trained / holders);
     return held;
   }
+  const double experts = trained_expert_parameters(module, layers, cut);
+  const double part = (trained - experts) / holders + experts / (expert_holders > 0 ? expert_holders : holders);
   held.weights = weight_bytes(module, layers, cut, workload);
-  held.gradients = element_size(workload.software.gradient_type) * (trained / (zero >= 2 ? holders : 1));
-  held.optimizer = Bytes(master_copy ? 12 : 8) * (trained / (zero >= 1 ? holders : 1));
+  held.gradients = element_size(workload.software.gradient_type) * (zero >= 2 ? part : trained);
+  held.optimizer = Bytes(master_copy ? 12 : 8) * (zero >= 1 ? part : trained);
   if (workload.software.keeps_gradient_copies && master_copy) {
     if (workload.software.gradient_type == DataType::fp32) held.gradients += element_size(workload.precision) * trained;
-    held.optimizer += element_size(DataType::fp32) * (trained / (zero >= 1 ? holders : 1));
+    held.optimizer += element_size(DataType::fp32) * (zero >= 1 ? part : trained);
   }
   if (workload.software.cached_gradient_dummies)
     held.buffers = element_size(workload.precision) * largest_distinct_matrices(module, layers, cut);
@@ -167,32 +181,34 @@ std::vector<RecomputeBlock> recompute_blocks(const Module& module, std::span<con
 }
 
 std::vector<LayerMemory> layer_memory(const Module& module, std::span<const LayerId> layers, std::span<const Recompute> recompute,
-                                      const LayerCut& cut, const DeviceType& device, const Workload& workload) {
+                                      const LayerCut& cut, const DeviceType& device, const Workload& workload, std::span<const LayerCut> each) {
   const Bytes layer_input = element_size(workload.precision) *
                             (cut.sequences * cut.tokens * module.hidden * remaining_share(TensorCut::sequence, cut));
   std::vector<LayerMemory> memory;
   for (const RecomputeBlock& block : recompute_blocks(module, layers, recompute))
     for (std::size_t i = block.from; i < block.to; ++i) {
       const LayerType& type = module.types[index(module.layers[index(layers[i])].type)];
-      const LayerActivations layer = activations_of(type, cut, device, workload.precision, workload.software);
+      const LayerCut& own = each.empty() ? cut : each[i];
+      const LayerActivations layer = activations_of(type, own, device, workload.precision, workload.software);
       const Bytes input = type.only_measured() ? std::min(layer.all, measured_input(module, layers[i]) * cut.sequences) : layer_input;
       LayerMemory held;
       held.kept = i == block.from ? kept_by(layer, type, recompute[i].kind, input) : Bytes(0);
       held.rebuilt = layer.all - held.kept;
       held.logits = layer.logits;
-      held.gathered = grid_blocks(type, cut, workload.precision);
+      held.gathered = grid_blocks(type, own, workload.precision);
       held.transient = held.gathered;
-      if (has_attention(type)) held.transient += backward_transient(type, cut, workload.precision, module.hidden);
+      if (has_attention(type)) held.transient += backward_transient(type, own, workload.precision, module.hidden);
       memory.push_back(held);
     }
   return memory;
 }
 
 ActivationMemory activation_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut,
-                                   const DeviceType& device, const Workload& workload, std::span<const Recompute> recompute) {
+                                   const DeviceType& device, const Workload& workload, std::span<const Recompute> recompute,
+                                   std::span<const LayerCut> cuts) {
   const std::vector<Recompute> same(layers.size(), Recompute{cut.recompute, 1});
   const std::span<const Recompute> each = recompute.empty() ? std::span<const Recompute>(same) : recompute;
-  const std::vector<LayerMemory> held = layer_memory(module, layers, each, cut, device, workload);
+  const std::vector<LayerMemory> held = layer_memory(module, layers, each, cut, device, workload, cuts);
   ActivationMemory memory;
   Bytes built{}, rebuilt{}, transient{}, logits{}, gathered{};
   for (const LayerMemory& layer : held) {

@@ -13,8 +13,10 @@ namespace trainyard {
 /// Parameters of these layers on one device, cut by the tensor axis.
 [[nodiscard]] double parameters_on_device(const Module& module, std::span<const LayerId> layers, const LayerCut& cut);
 
-/// Those of them that are trained.
+/// Those of them that are trained: all, without experts whose gradients are exchanged apart, and those.
 [[nodiscard]] double trained_parameters_on_device(const Module& module, std::span<const LayerId> layers, const LayerCut& cut);
+[[nodiscard]] double trained_dense_parameters(const Module& module, std::span<const LayerId> layers, const LayerCut& cut);
+[[nodiscard]] double trained_expert_parameters(const Module& module, std::span<const LayerId> layers, const LayerCut& cut);
 
 /// What stays for the whole step.
 struct StaticMemory {
@@ -26,9 +28,9 @@ struct StaticMemory {
 /// 8 P where weights are fp32), buffers: cached weight-gradient dummies. Source: memory.md §2.2 and §2.9; Rajbhandari et al.,
 /// arXiv 1910.02054 §3; with ZeRO-2 gradients in parts too. `holders`: devices over which the states are sharded, 1 without. zero 3: fp32 weights, gradients and both
 /// moments in parts, 16 P / holders (PyTorch FSDP, arXiv 2304.11277 §4.1; gathered layers come on top while they are used).
-/// Frozen parameters have weights alone, in the workload's precision.
+/// `expert_holders`: the same of experts that are cut apart; 0: as the rest. Frozen parameters have weights alone, in the workload's precision.
 [[nodiscard]] StaticMemory static_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut,
-                                         const Workload& workload, int holders, int zero);
+                                         const Workload& workload, int holders, int zero, int expert_holders = 0);
 
 /// What one micro-batch adds.
 struct ActivationMemory {
@@ -46,7 +48,7 @@ struct RecomputeBlock {
 [[nodiscard]] std::vector<RecomputeBlock> recompute_blocks(const Module& module, std::span<const LayerId> layers,
                                                            std::span<const Recompute> recompute);
 
-/// What one layer of a chunk holds for one micro-batch.
+/// What one layer of a chunk holds for one micro-batch. `each`: how layers are cut where not all as `cut` says.
 struct LayerMemory {
   Bytes kept{};       ///< from the forward to the backward pass
   Bytes rebuilt{};    ///< what was dropped and stands again while its block's backward passes run
@@ -56,7 +58,7 @@ struct LayerMemory {
 };
 [[nodiscard]] std::vector<LayerMemory> layer_memory(const Module& module, std::span<const LayerId> layers,
                                                     std::span<const Recompute> recompute, const LayerCut& cut,
-                                                    const DeviceType& device, const Workload& workload);
+                                                    const DeviceType& device, const Workload& workload, std::span<const LayerCut> each = {});
 
 /// Sum of the operators' saved tensors; with full recompute 2 s b h a layer and the full set of one layer while its backward
 /// runs; with `every: n` 2 s b h a block and the full sets of one block; backward transients of the MLP and of sequence parallelism;
@@ -64,7 +66,7 @@ struct LayerMemory {
 /// `recompute`: one a layer; empty: as `cut` says.
 [[nodiscard]] ActivationMemory activation_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut,
                                                  const DeviceType& device, const Workload& workload,
-                                                 std::span<const Recompute> recompute = {});
+                                                 std::span<const Recompute> recompute = {}, std::span<const LayerCut> each = {});
 
 /// What the device cannot give to tensors at this peak: fragmentation of the caching allocator (3 % of the allocated bytes with a
 /// tensor axis, 6.5 % without) and the type's reserve. Source: memory.md §2.10.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sim/cost/expert_seats.hpp"
 #include "sim/model/whole_shares.hpp"
 #include "sim/units/error.hpp"
 
@@ -91,16 +92,26 @@ bool are_one_section(const Settings& a, const Settings& b) {
          a.sequence_parallel == b.sequence_parallel && a.wire == b.wire && a.slices == b.slices && a.streams == b.streams;
 }
 
+/// Layers with experts of the same layout.
+bool have_one_expert_layout(const Stage& stage, LayerId a, LayerId b, const Module& module, const Workload& workload) {
+  const auto experts_of = [&](LayerId layer) { return has_experts(module.types[index(module.layers[index(layer)].type)]); };
+  if (!experts_of(a) || !experts_of(b)) return true;
+  const Settings first = settings_of(stage, a, workload, "experts"), second = settings_of(stage, b, workload, "experts");
+  return first.layout == second.layout && first.owners == second.owners;
+}
+
 using Chunks = std::vector<std::vector<LayerId>>;
 
 /// The sections of a stage; several chunks are always one.
-std::vector<Chunks> sections_of(const Stage& stage, const Workload& workload) {
+std::vector<Chunks> sections_of(const Stage& stage, const Module& module, const Workload& workload) {
   if (stage.chunks.size() > 1) return {stage.chunks};
   std::vector<Chunks> sections;
   std::optional<Settings> before;
   for (const LayerId layer : stage.chunks[0]) {
     Settings settings = settings_of(stage, layer, workload);
-    if (!before || !are_one_section(*before, settings)) sections.push_back({{}});
+    const bool joins = before && are_one_section(*before, settings) &&
+                       std::ranges::all_of(sections.back()[0], [&](LayerId other) { return have_one_expert_layout(stage, other, layer, module, workload); });
+    if (!joins) sections.push_back({{}});
     sections.back()[0].push_back(layer);
     before = std::move(settings);
   }
@@ -113,7 +124,7 @@ void take_turns(StageRole& role) {
     op.turn = op.turn * role.sections + (op.kind == 'F' ? role.section : role.sections - 1 - role.section);
 }
 
-StageRole make_role(const PlanPhase& phase, int pipeline, int position, const Chunks& chunks, const Workload& workload) {
+StageRole make_role(const PlanPhase& phase, int pipeline, int position, const Chunks& chunks, const Module& module, const Workload& workload) {
   const Part& part = phase.parts[0];
   const Pipeline& line = part.pipelines[pipeline];
   const Stage& stage = part.stages[index(line.stages[position])];
@@ -156,7 +167,24 @@ StageRole make_role(const PlanPhase& phase, int pipeline, int position, const Ch
   if (const Axis* axis = axis_of(*settings.layout, AxisKind::data)) role.samples = whole_shares(axis->shares, int(line.batch / line.micro_batches));
   if (const Axis* axis = axis_of(*settings.layout, AxisKind::tensor))
     role.parts = parts_of(*axis, role.layers, workload.modules[index(workload.passes[index(part.pass)].module)]);
+  seat_experts(role, stage, module, workload);
   return role;
+}
+
+std::optional<Layout> expert_layout(const Stage& stage, const StageRole& role, const Workload& workload) {
+  for (std::size_t i = 0; i < role.layers.size(); ++i)
+    if (!role.loads[i].empty()) return settings_of(stage, role.layers[i], workload, "experts").layout;
+  return std::nullopt;
+}
+
+void add_seats(Placement& placement, const Stage& stage, const StageRole& role, const Layout& layout, const Layout& experts) {
+  const int shard = axis_size(layout, AxisKind::shard);
+  for (std::size_t i = 0; i < stage.devices.size(); ++i) {
+    const Coordinates at = coordinates(layout, static_cast<int>(i));
+    Cell& cell = placement.cells[placement.first_cell.back() + at.data * shard + at.shard];
+    cell.seats.resize(cell.members.size());
+    cell.seats[at.context * role.cut.tensor + at.tensor] = seat_of(experts, static_cast<int>(i));
+  }
 }
 
 void add_cells(Placement& placement, const Part& part, const StageRole& role, const Workload& workload) {
@@ -181,14 +209,15 @@ void add_cells(Placement& placement, const Part& part, const StageRole& role, co
     const int on_grid = (at.rows * role.cut.grid.columns + at.columns) * role.cut.grid.inner + at.inner;
     placement.cells[placement.first_cell.back() + at.data * shard + at.shard].members[at.context * role.cut.tensor + at.tensor + on_grid] = stage.devices[i];
   }
+  if (!role.items.empty()) add_seats(placement, stage, role, layout, *expert_layout(stage, role, workload));
   placement.roles.push_back(role);
 }
 
 void add_stage(Placement& placement, const PlanPhase& phase, int pipeline, int position, const Workload& workload) {
   const Part& part = phase.parts[0];
-  const std::vector<Chunks> sections = sections_of(part.stages[index(part.pipelines[pipeline].stages[position])], workload);
+  const std::vector<Chunks> sections = sections_of(part.stages[index(part.pipelines[pipeline].stages[position])], *placement.module, workload);
   for (std::size_t i = 0; i < sections.size(); ++i) {
-    StageRole role = make_role(phase, pipeline, position, sections[i], workload);
+    StageRole role = make_role(phase, pipeline, position, sections[i], *placement.module, workload);
     role.section = int(i);
     role.sections = int(sections.size());
     take_turns(role);
@@ -246,6 +275,17 @@ DataType StageRole::gradient_type(const Software& software) const {
 LayerCut StageRole::cut_of(std::size_t i) const {
   LayerCut own = cut;
   if (!recompute.empty()) own.recompute = recompute[i].kind;
+  if (loads.empty() || loads[i].empty()) return own;
+  return cut_of(i, int(std::ranges::max_element(loads[i]) - loads[i].begin()));
+}
+
+LayerCut StageRole::cut_of(std::size_t i, int expert_rank) const {
+  LayerCut own = cut;
+  if (!recompute.empty()) own.recompute = recompute[i].kind;
+  if (loads.empty() || loads[i].empty()) return own;
+  own.experts.items = items[expert_rank];
+  own.experts.load = loads[i][expert_rank];
+  own.experts.peak = std::ranges::max(loads[i]);
   return own;
 }
 
@@ -253,6 +293,16 @@ LayerCut StageRole::cut_on(std::size_t member) const {
   LayerCut own = cut;
   if (!parts.empty()) own.part = parts[member % parts.size()];
   return own;
+}
+
+LayerCut StageRole::cut_of(std::size_t i, const Cell& cell, std::size_t member) const {
+  return cell.seats.empty() ? cut_of(i) : cut_of(i, cell.seats[member].rank);
+}
+
+LayerCut StageRole::slowest_cut(std::size_t i, const Cell& cell) const {
+  if (cell.seats.empty() || loads[i].empty()) return cut_of(i);
+  const auto load = [&](const ExpertSeat& seat) { return loads[i][seat.rank]; };
+  return cut_of(i, std::ranges::max_element(cell.seats, {}, load)->rank);
 }
 
 std::size_t StageRole::first_of(int chunk) const {

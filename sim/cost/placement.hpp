@@ -12,12 +12,18 @@
 
 namespace trainyard {
 
+/// Where a device stands in the layout of the experts.
+struct ExpertSeat {
+  int rank = 0, slice = 0, replica = 0;            ///< which experts, which part of each, and which of their copies
+};
+
 /// The devices that hold one stage of one pipeline for one data rank: its tensor and context axes, or its grid. All of them work on the
 /// same samples in lock step.
 struct Cell {
   int pipeline = 0, position = 0, data_rank = 0;   ///< position: of the stage in its pipeline; data_rank: data · shards + shard
   StageId stage{};
   std::vector<DeviceId> members;                   ///< context rank by context rank, each by tensor rank; of a grid by rows, columns, inner
+  std::vector<ExpertSeat> seats{};                 ///< [member]; empty where no layer has experts
 };
 
 /// Where the states of a layer live.
@@ -48,16 +54,22 @@ struct StageRole {
   std::vector<Entry> moves;                        ///< offloads, then reloads of a pass's activations, in the order of their streams (tables)
   std::vector<int> samples;                        ///< [data rank] of a micro-batch, where shares are unequal; empty: equal
   std::vector<double> parts;                       ///< [tensor rank] of the axis, where shares are unequal; empty: equal
+  std::vector<double> items;                       ///< [expert rank]: experts it holds; empty where no layer has any
+  std::vector<std::vector<double>> loads;          ///< [layer][expert rank]: tokens over the mean; empty for layers without experts
   [[nodiscard]] LayerHome home(LayerId layer) const;
   [[nodiscard]] bool leaves_device() const;        ///< any state of any layer
   /// In which gradients are exchanged: the Plan's, else the software's.
   [[nodiscard]] DataType gradient_type(const Software& software) const;
-  /// How the stage's layer number `i` is cut.
+  /// How the stage's layer number `i` is cut; for one rank of its experts, or of the busiest.
   [[nodiscard]] LayerCut cut_of(std::size_t i) const;
   /// `cut` as the cell's member number `member` has it.
   [[nodiscard]] LayerCut cut_on(std::size_t member) const;
   /// The passes whose activations wait in host memory between offload and reload.
   [[nodiscard]] bool moves_activations() const { return !moves.empty(); }
+  [[nodiscard]] LayerCut cut_of(std::size_t i, int expert_rank) const;
+  /// How one device of a cell cuts layer number `i`, and all of them together: as the busiest of its expert ranks.
+  [[nodiscard]] LayerCut cut_of(std::size_t i, const Cell& cell, std::size_t member) const;
+  [[nodiscard]] LayerCut slowest_cut(std::size_t i, const Cell& cell) const;
   /// Position of a chunk's first layer in `layers`.
   [[nodiscard]] std::size_t first_of(int chunk) const;
   /// `recompute` of a chunk's layers.

@@ -1,7 +1,9 @@
 #include "sim/cost/stage_work.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <tuple>
 
 #include "sim/cost/collective_uneven.hpp"
 #include "sim/cost/kernel_time.hpp"
@@ -55,7 +57,7 @@ void wait_for_host(const std::vector<TimedPiece>& before, std::vector<TimedPiece
 
 class PieceTimer {
  public:
-  PieceTimer(const CellGroups& groups, const Wire& wire, double share) : groups_(groups), wire_(wire), share_(share) {}
+  PieceTimer(const CellGroups& groups, const Wire& wire, double share, int nodes) : groups_(groups), wire_(wire), share_(share), nodes_(nodes) {}
 
   [[nodiscard]] TimedPiece timed(const Piece& piece) const {
     TimedPiece timed{piece.kind, piece.name, piece.kernel.value_or(Kernel{}), std::nullopt, LayerGroup::tensor, {}, 0, piece.behind};
@@ -75,14 +77,15 @@ class PieceTimer {
     CollectiveShape shape = group.shape;
     shape.kind = collective.kind;
     timed.group = collective.group;
-    timed.collective = is_regular(collective) ? collective_cost(shape, group.transport, collective.size) : by_wire(shape, group.transport, collective.size);
+    timed.collective = is_regular(collective) ? collective_cost(shape, group.transport, collective.size * share_sent(collective, shape))
+                                                    : by_wire(shape, group.transport, collective.size);
     timed.collective_alone = timed.collective->alone(group.together_rate);
     timed.share = share_;
   }
 
   /// The Plan's `wire.all_gather` is for the blocks of a grid: `grouped` are SUMMA's broadcasts, one a member (and its reductions).
   bool is_regular(const LayerCollective& collective) const {
-    const bool on_grid = collective.group != LayerGroup::tensor && collective.group != LayerGroup::context;
+    const bool on_grid = collective.group == LayerGroup::rows || collective.group == LayerGroup::columns || collective.group == LayerGroup::inner;
     return !on_grid || collective.kind == CollectiveKind::all_reduce || wire_.all_gather == Algorithm::automatic;
   }
 
@@ -91,10 +94,23 @@ class PieceTimer {
     return uneven_cost(shape, transport, parts, wire_.all_gather);
   }
 
+  /// Of the copies of a token those that cross between nodes where it goes to each node once: of k experts drawn from n nodes
+  /// n (1 - (1 - 1/n)^k) nodes. Source: DeepSeek-V3, arXiv 2412.19437 §3.2.2.
+  [[nodiscard]] double share_sent(const LayerCollective& collective, const CollectiveShape& shape) const {
+    const bool several_nodes = shape.hops < shape.members;
+    if (collective.copies == 0 || !several_nodes) return 1;
+    const double nodes = nodes_ > 0 ? std::min(nodes_, shape.hops) : shape.hops;
+    return nodes * (1 - std::pow(1 - 1 / nodes, collective.copies)) / collective.copies;
+  }
+
   const CellGroups& groups_;
   const Wire& wire_;
   double share_;
+  int nodes_;                            ///< most that a token's experts lie on; 0: any
 };
+
+/// Layers that take equally long: type, recompute, and the load, number and greatest load of experts.
+using LayerKind = std::tuple<LayerTypeId, RecomputeKind, double, double, double>;
 
 /// A task on several devices ends when the slowest has ended: the largest share counts.
 double largest_share(const Cell& cell, const Cluster& cluster) {
@@ -171,6 +187,8 @@ const RingGroup& CellGroups::of(LayerGroup group) const {
     case LayerGroup::rows: return rows;
     case LayerGroup::columns: return columns;
     case LayerGroup::inner: return inner;
+    case LayerGroup::expert: return expert;
+    case LayerGroup::expert_tensor: return expert_tensor;
     default: return tensor;
   }
 }
@@ -199,21 +217,22 @@ Kernel relayout_kernel(const Cell& cell, const Cluster& cluster, double paramete
 StageWork stage_work(const Cell& cell, const StageRole& role, const Module& module, const Cluster& cluster, const Workload& workload,
                      const CellGroups& groups) {
   const std::vector<Speed> speeds = distinct_speeds(cell, role, cluster);
-  const PieceTimer timer(groups, role.wire, largest_share(cell, cluster));
-  std::map<std::pair<LayerTypeId, RecomputeKind>, LayerPieces> known;
-  std::map<std::pair<LayerTypeId, RecomputeKind>, Flops> recomputed;
+  const PieceTimer timer(groups, role.wire, largest_share(cell, cluster), role.cut.experts.nodes);
+  std::map<LayerKind, LayerPieces> known;
+  std::map<LayerKind, Flops> recomputed;
   StageWork work;
   for (std::size_t i = 0; i < role.layers.size(); ++i) {
-    const LayerCut cut = slice_of(role.cut_of(i));
-    const std::pair kind(module.layers[index(role.layers[i])].type, cut.recompute);
+    const LayerCut cut = slice_of(role.slowest_cut(i, cell));
+    const LayerKind kind(module.layers[index(role.layers[i])].type, cut.recompute, cut.experts.load, cut.experts.items, cut.experts.peak);
+    const LayerTypeId type = std::get<0>(kind);
     if (!known.contains(kind)) {
-      const LayerWork layer = slowest_work(module.types[index(kind.first)], cut, speeds, cluster, workload);
+      const LayerWork layer = slowest_work(module.types[index(type)], cut, speeds, cluster, workload);
       LayerPieces& pieces = known[kind];
       for (const Piece& piece : layer.forward) pieces.forward.push_back(timer.timed(piece));
       for (const Piece& piece : layer.recompute) pieces.recompute.push_back(timer.timed(piece));
       for (const Piece& piece : layer.backward) pieces.backward.push_back(timer.timed(piece));
       keep_notes(layer.notes, work.notes);
-      const bool measured = module.types[index(kind.first)].profile.has_value();  // with the host's time in it
+      const bool measured = module.types[index(type)].profile.has_value();  // with the host's time in it
       if (workload.software.eager_host && !workload.software.cuda_graphs && !measured) {
         wait_for_host({}, pieces.forward, TaskKind::forward, cut.hides_slices);
         wait_for_host(pieces.recompute, pieces.backward, TaskKind::backward, cut.hides_slices);

@@ -46,7 +46,7 @@ struct RingGroup {
 };
 /// Unused where the axis has one member.
 struct CellGroups {
-  RingGroup tensor{}, context{}, rows{}, columns{}, inner{};
+  RingGroup tensor{}, context{}, rows{}, columns{}, inner{}, expert{}, expert_tensor{};
   [[nodiscard]] const RingGroup& of(LayerGroup group) const;
 };
 

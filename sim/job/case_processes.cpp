@@ -17,7 +17,7 @@ void visit_fields(T& m, V&& visit) {
 }
 template <Is<StepReport> T, class V>
 void visit_fields(T& s, V&& visit) {
-  visit(s.step_time, s.first_step_time, s.time, s.bubble_fraction, s.exposed_communication_fraction, s.model_flops, s.hardware_flops,
+  visit(s.step_time, s.first_step_time, s.time, s.bubble_fraction, s.exposed_communication_fraction, s.expert_imbalance, s.model_flops, s.hardware_flops,
         s.flops_known, s.peak, s.tokens, s.samples, s.gpus, s.memory, s.last_stage_memory, s.peak_host_memory, s.price, s.price_known, s.simulated_tasks,
         s.device_classes, s.extrapolated);
 }

@@ -13,10 +13,10 @@ constexpr double kBucketParameters = 40e6;
 void add_run(const Placement& placement, const LayerRun& run, int id, double least, std::vector<Bucket>& buckets) {
   LayerCut cut = placement.role(run.cells.front()).cut;
   cut.tensor = run.slices(placement);
-  Bucket open{id, {}, 0};
+  Bucket open{id, {}, 0, 0};
   const auto close = [&] {
-    if (open.parameters > 0) buckets.push_back(std::move(open));
-    open = {id, {}, 0};
+    if (open.parameters + open.experts > 0) buckets.push_back(std::move(open));
+    open = {id, {}, 0, 0};
   };
   for (auto layer = run.layers.rbegin(); layer != run.layers.rend(); ++layer) {
     if (placement.role(run.cells.front()).home(*layer).gradients.place != Place::device) {  // added up in the host's memory
@@ -24,8 +24,9 @@ void add_run(const Placement& placement, const LayerRun& run, int id, double lea
       continue;
     }
     open.layers.insert(open.layers.begin(), *layer);
-    open.parameters += trained_parameters_on_device(*placement.module, std::span(&*layer, 1), cut);
-    if (open.parameters >= least) close();
+    open.parameters += trained_dense_parameters(*placement.module, std::span(&*layer, 1), cut);
+    open.experts += trained_expert_parameters(*placement.module, std::span(&*layer, 1), placement.role(run.cells.front()).cut);
+    if (open.parameters + open.experts >= least) close();
   }
   close();
 }
@@ -43,7 +44,7 @@ double least_parameters(const Placement& placement, const LayerRun& run, const W
 std::vector<Bucket> make_buckets(const Placement& placement, const TrafficMap& traffic, const Workload& workload) {
   std::vector<Bucket> buckets;
   for (int run = int(traffic.runs.size()) - 1; run >= 0; --run)
-    if (traffic.runs[run].holders(placement) > 1 && placement.role(traffic.runs[run].cells.front()).zero < 3) add_run(placement, traffic.runs[run], run, least_parameters(placement, traffic.runs[run], workload), buckets);
+    if (std::max(traffic.runs[run].holders(placement), traffic.runs[run].expert_holders(placement)) > 1 && placement.role(traffic.runs[run].cells.front()).zero < 3) add_run(placement, traffic.runs[run], run, least_parameters(placement, traffic.runs[run], workload), buckets);
   return buckets;
 }
 

@@ -11,6 +11,7 @@ namespace trainyard {
 struct Bucket {
   int run = 0;                           ///< LayerRun
   std::vector<LayerId> layers;           ///< in the model's order
+  double experts = 0;                    ///< of those, experts that are cut apart: of one device, not in `parameters`
   double parameters = 0;                 ///< that are trained, of one part of the holders' common refinement: on one device of a holder, where all cut alike
 };
 

@@ -6,15 +6,27 @@
 namespace trainyard {
 namespace {
 
-/// Layers with different holders have optimizer states of different shares.
-StaticMemory states_of(const Emission& emission, int cell, const LayerCut& cut, Bytes& buffers) {
+/// How one member cuts each layer of the stage.
+std::vector<LayerCut> cuts_on(const StageRole& role, const Cell& cell, std::size_t member) {
+  std::vector<LayerCut> cuts;
+  for (std::size_t i = 0; i < role.layers.size(); ++i) {
+    cuts.push_back(role.cut_of(i, cell, member));
+    cuts.back().part = role.cut_on(member).part;
+  }
+  return cuts;
+}
+
+/// Layers with different holders have optimizer states of different shares, and members different experts.
+StaticMemory states_of(const Emission& emission, int cell, const std::vector<LayerCut>& cuts, Bytes& buffers) {
   const StageRole& role = emission.placement.role(cell);
   StaticMemory held;
   for (const LayerRun& run : emission.traffic.runs) {
     if (!run.held_by(cell)) continue;
     const int holders = role.zero == 3 ? role.shards : run.holders(emission.placement);
     for (const LayerId& layer : run.layers) {
-      const StaticMemory part = static_memory(*emission.placement.module, std::span(&layer, 1), cut, emission.workload, holders, role.zero);
+      const LayerCut& cut = cuts[std::size_t(std::ranges::find(role.layers, layer) - role.layers.begin())];
+      const StaticMemory part = static_memory(*emission.placement.module, std::span(&layer, 1), cut, emission.workload, holders, role.zero,
+                                              run.expert_holders(emission.placement));
       const LayerHome home = role.home(layer);
       if (home.weights.place == Place::device) held.weights += part.weights;
       if (home.gradients.place == Place::device) held.gradients += part.gradients;
@@ -25,14 +37,15 @@ StaticMemory states_of(const Emission& emission, int cell, const LayerCut& cut, 
   return held;
 }
 
-void measure_chunks(const Emission& emission, const StageRole& role, const LayerCut& cut, const DeviceType& type, CellMemory& memory) {
+void measure_chunks(const Emission& emission, const StageRole& role, const std::vector<LayerCut>& cuts, const DeviceType& type, CellMemory& memory) {
   const Module& module = *emission.placement.module;
   memory.passes.emplace_back();
   memory.layers.emplace_back();
   for (std::size_t chunk = 0; chunk < role.chunks.size(); ++chunk) {
     const std::vector<Recompute> recompute = role.recompute_of(int(chunk));
-    memory.passes.back().push_back(activation_memory(module, role.chunks[chunk], cut, type, emission.workload, recompute));
-    for (const LayerMemory& layer : layer_memory(module, role.chunks[chunk], recompute, cut, type, emission.workload))
+    const std::span<const LayerCut> each = std::span(cuts).subspan(role.first_of(int(chunk)), role.chunks[chunk].size());
+    memory.passes.back().push_back(activation_memory(module, role.chunks[chunk], each.front(), type, emission.workload, recompute, each));
+    for (const LayerMemory& layer : layer_memory(module, role.chunks[chunk], recompute, each.front(), type, emission.workload, each))
       memory.layers.back().push_back(layer);
   }
 }
@@ -54,9 +67,9 @@ CellMemory cell_memory(const Emission& emission, int cell, const std::vector<int
   CellMemory memory;
   for (const int c : device_classes) {
     const std::size_t member = member_of_class(emission, cell, c);
-    const LayerCut cut = role.cut_on(member);
-    measure_chunks(emission, role, cut, emission.cluster.type_of(emission.placement.cells[cell].members[member]), memory);
-    memory.states.push_back(states_of(emission, cell, cut, memory.buffers));
+    const std::vector<LayerCut> cuts = cuts_on(role, emission.placement.cells[cell], member);
+    measure_chunks(emission, role, cuts, emission.cluster.type_of(emission.placement.cells[cell].members[member]), memory);
+    memory.states.push_back(states_of(emission, cell, cuts, memory.buffers));
   }
   return memory;
 }

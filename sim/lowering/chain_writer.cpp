@@ -18,8 +18,21 @@ void add_part(std::vector<TimePart>& parts, TaskKind kind, Seconds time) {
     known->time += time;
 }
 
+/// Exchanges with cells of other classes have a stream to themselves: their order is that of the cell which is written first.
+DeviceStream stream_of(LayerGroup group) {
+  switch (group) {
+    case LayerGroup::context: return DeviceStream::context;
+    case LayerGroup::expert: return DeviceStream::expert;
+    default: return DeviceStream::tensor;
+  }
+}
+
 TaskKind traffic_kind(const TimedPiece& piece) {
-  return piece.group == LayerGroup::context ? TaskKind::context : TaskKind::tensor;
+  switch (piece.group) {
+    case LayerGroup::context: return TaskKind::context;
+    case LayerGroup::expert: return TaskKind::expert;
+    default: return TaskKind::tensor;
+  }
 }
 
 void add_kernel_of(const TimedPiece& piece, Kernel& total, int times = 1) {
@@ -41,8 +54,9 @@ void add_slices_of(const std::vector<TimedPiece>& pieces, int slices, Seconds ti
 
 }  // namespace
 
-ChainWriter::ChainWriter(Emission& emission, const std::vector<int>& devices, const GroupClasses& groups, TaskLabel label)
-    : emission_(emission), devices_(devices), groups_(groups), label_(std::move(label)), first_(kNone) {}
+ChainWriter::ChainWriter(Emission& emission, const std::vector<int>& devices, const GroupClasses& groups, TaskLabel label,
+                         const ScheduledOperation& op, std::map<int, int>& exchanges)
+    : emission_(emission), devices_(devices), groups_(groups), label_(std::move(label)), op_(op), exchanges_(exchanges), first_(kNone) {}
 
 TaskSpan ChainWriter::merged(const PassPieces& pieces, const LayerCut& cut) {
   Kernel total;
@@ -179,15 +193,29 @@ std::vector<TaskId> ChainWriter::add_collectives(const TimedPiece& piece) {
   std::vector<TaskId> tasks;
   for (const int c : groups_.of(piece.group)) {
     const CommunicatorClass& group = emission_.resources.communicators[c];
+    TaskId* meeting = meeting_of(c, piece);
+    if (meeting && *meeting != kNone) {
+      tasks.push_back(*meeting);
+      continue;
+    }
     Task task;
     task.label = label_;
     task.label.kind = traffic_kind(piece);
     task.label.detail = piece.name;
-    task.slots = emission_.collective_slots(group.devices, piece.group == LayerGroup::context ? DeviceStream::context : DeviceStream::tensor);
+    task.slots = emission_.collective_slots(group.devices, stream_of(piece.group));
     task.phases.push_back({piece.collective->delay, std::nullopt, {{group.path, piece.collective->bytes}}});
     tasks.push_back(emission_.add(std::move(task)));
+    if (meeting) *meeting = tasks.back();
   }
   return tasks;
+}
+
+/// Where cells of several classes exchange, the first to be written makes the task and the others join it.
+TaskId* ChainWriter::meeting_of(int group, const TimedPiece& piece) {
+  if (piece.group != LayerGroup::expert) return nullptr;
+  if (cell_classes_of(emission_, emission_.resources.communicators[group]).size() == 1) return nullptr;
+  const Meeting key{group, op_.kind, op_.chunk, op_.micro_batch, exchanges_[group]++};
+  return &emission_.meetings.try_emplace(key, kNone).first->second;
 }
 
 }  // namespace trainyard

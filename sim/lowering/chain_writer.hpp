@@ -1,6 +1,7 @@
 // One operation of a cell as tasks: a merged one, or a chain of kernels and collectives.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,9 @@ struct PassPieces {
 /// Writes pieces in order; the chain begins and ends in one task each, so that others can hang on it.
 class ChainWriter {
  public:
-  ChainWriter(Emission& emission, const std::vector<int>& devices, const GroupClasses& groups, TaskLabel label);
+  /// `exchanges`: of this operation, by communicator class, so far: exchanges of cells of several classes meet by their number.
+  ChainWriter(Emission& emission, const std::vector<int>& devices, const GroupClasses& groups, TaskLabel label,
+              const ScheduledOperation& op, std::map<int, int>& exchanges);
 
   /// One task of the exact total.
   TaskSpan merged(const PassPieces& pieces, const LayerCut& cut);
@@ -31,6 +34,7 @@ class ChainWriter {
   TaskId add_run(const std::vector<TimedPiece>& pieces, const SliceStep& step);
   TaskId add_kernel(const Kernel& kernel, std::vector<TimePart> parts, const std::string& detail);
   std::vector<TaskId> add_collectives(const TimedPiece& piece);
+  TaskId* meeting_of(int group, const TimedPiece& piece);
   void link(TaskId task, const std::vector<TaskId>& after);
   void flush();
   void write_beside(const TimedPiece& piece);
@@ -41,6 +45,8 @@ class ChainWriter {
   const std::vector<int>& devices_;
   const GroupClasses& groups_;
   TaskLabel label_;
+  const ScheduledOperation& op_;
+  std::map<int, int>& exchanges_;
   TaskId first_;
   std::vector<TaskId> ends_;             ///< what the next task waits for
   Kernel open_;                          ///< kernels not yet written

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,9 @@ struct CellTasks {
   std::vector<int> beside{};                            ///< cell classes on some of the same devices, and its own
 };
 
+/// An exchange in which cells of several classes meet: communicator class, operation, and its number inside it.
+using Meeting = std::tuple<int, char, int, int, int>;
+
 /// Everything a writer needs; the graph grows in `lowered`.
 struct Emission {
   const Cluster& cluster;
@@ -60,6 +64,7 @@ struct Emission {
   Lowered& lowered;
   std::vector<CellTasks> cells;                    ///< [cell class]
   std::map<const Communicator*, int> exchanges;    ///< written so far
+  std::map<Meeting, TaskId> meetings{};
 
   TaskId add(Task task);
   void edge(TaskId from, TaskId to, int distance = 0);

@@ -46,6 +46,7 @@ class CellWriter final : public OperationWriter {
   TaskSpan write(const ScheduledOperation& op, const std::vector<TaskId>& before) override {
     beside_gradients_ = segments_.by_layer() || op.turn <= gathers_until_ || op.turn >= reduces_from_;
     layer_spans_.assign(role_.chunks[op.chunk].size(), TaskSpan{});
+    exchanges_.clear();
     rebuilt_spans_ = layer_spans_;
     const TaskSpan span = write_operation(op);
     for (const TaskId task : before) emission_.edge(task, span.first);
@@ -89,12 +90,13 @@ class CellWriter final : public OperationWriter {
   TaskId write_repeated(const ScheduledOperation& op) {
     if (repeated_.forward.empty()) return kNone;
     TaskSpan whole{kNone, kNone};
-    return write_chain(drawn({repeated_.forward, {}, {}}, op), label(TaskKind::recompute, op), whole).last;
+    return write_chain(drawn({repeated_.forward, {}, {}}, op), label(TaskKind::recompute, op), op, whole).last;
   }
 
   CellGroups cell_groups() const {
     const auto slowest = [&](LayerGroup axis) { return slowest_of(groups_.of(axis)); };
-    return {slowest(LayerGroup::tensor), slowest(LayerGroup::context), slowest(LayerGroup::rows), slowest(LayerGroup::columns), slowest(LayerGroup::inner)};
+    return {slowest(LayerGroup::tensor), slowest(LayerGroup::context), slowest(LayerGroup::rows), slowest(LayerGroup::columns), slowest(LayerGroup::inner),
+            slowest(LayerGroup::expert), slowest(LayerGroup::expert_tensor)};
   }
 
   /// Groups of one axis advance together: the slowest stands for all.
@@ -142,7 +144,7 @@ class CellWriter final : public OperationWriter {
       if (segment.from == role_.first_of(op.chunk) && receives(op)) pieces.before = work_.receive;
       if (role_.zero >= 1 && op.first_use) append(pieces.before, relayouts(segment, emission_.workload.precision));
       for (std::size_t i = segment.from; i < segment.to; ++i) append(pieces.layers, work_.layers[i].forward);
-      const TaskSpan span = write_chain(drawn(pieces, op), label(TaskKind::forward, op), whole);
+      const TaskSpan span = write_chain(drawn(pieces, op), label(TaskKind::forward, op), op, whole);
       layer_spans_[segment.from - role_.first_of(op.chunk)] = span;
       if (role_.leaves_device()) hold_forward(segment.from, span);
       if (by_bucket && segment.run >= 0) tasks_.first_forward[{segment.run, role_.layers[segment.from]}] = span;
@@ -165,7 +167,7 @@ class CellWriter final : public OperationWriter {
       const bool ends_segment = !visit.rebuilds && role_.first_of(op.chunk) + visit.position == segment->from;
       if (!ends_segment && !(visit.rebuilds && segments_.by_layer())) continue;
       if (!visit.rebuilds && !op.split && exchanges_gradients(op)) append(pieces.behind, relayouts(*segment, gradient_type()));
-      const TaskSpan span = write_chain(drawn(pieces, op), label(visit.rebuilds ? TaskKind::recompute : TaskKind::backward, op), whole);
+      const TaskSpan span = write_chain(drawn(pieces, op), label(visit.rebuilds ? TaskKind::recompute : TaskKind::backward, op), op, whole);
       pieces = {};
       (visit.rebuilds ? rebuilt_spans_ : layer_spans_)[visit.position] = span;
       if (role_.leaves_device()) hold_backward(role_.first_of(op.chunk) + visit.position, visit, span);
@@ -186,7 +188,7 @@ class CellWriter final : public OperationWriter {
       PassPieces pieces;
       for (std::size_t i = segment->to; i-- > segment->from;) append(pieces.layers, weight_gradients(work_.layers[i].backward));
       if (exchanges_gradients(op)) append(pieces.behind, relayouts(*segment, gradient_type()));
-      const TaskSpan span = write_chain(drawn(pieces, op), label(TaskKind::weight_gradient, op), whole);
+      const TaskSpan span = write_chain(drawn(pieces, op), label(TaskKind::weight_gradient, op), op, whole);
       if (by_bucket && segment->run >= 0) tasks_.backward_of_bucket[{segment->run, role_.layers[segment->from]}].push_back(span);
     }
     release(whole.last, op);
@@ -210,7 +212,7 @@ class CellWriter final : public OperationWriter {
     return run.held_by(cell_) && run.slices(emission_.placement) > role_.cut.tensor;
   }
 
-  double parameters_of(const Bucket& bucket) const { return trained_parameters_on_device(*emission_.placement.module, bucket.layers, role_.cut); }
+  double parameters_of(const Bucket& bucket) const { return trained_dense_parameters(*emission_.placement.module, bucket.layers, role_.cut); }
 
   TimedPiece relayout(const Bucket& bucket, DataType type) const {
     const Kernel copy = relayout_kernel(emission_.placement.cells[cell_], emission_.cluster, parameters_of(bucket), type);
@@ -285,10 +287,10 @@ class CellWriter final : public OperationWriter {
 
   /// One task of the exact total where nobody else's traffic can meet these pieces, else a chain with its collectives as flows;
   /// appended to `whole`.
-  TaskSpan write_chain(const PassPieces& pieces, const TaskLabel& label, TaskSpan& whole) {
+  TaskSpan write_chain(const PassPieces& pieces, const TaskLabel& label, const ScheduledOperation& op, TaskSpan& whole) {
     const bool each_operator = emission_.options.full_detail || kernels_slow_flows();
     const bool merge = !each_operator && private_ && !(beside_gradients_ && (meets_gradients_ || collectives_slow_kernels()));
-    ChainWriter writer(emission_, devices_, groups_, label);
+    ChainWriter writer(emission_, devices_, groups_, label, op, exchanges_);
     const TaskSpan span = merge ? writer.merged(pieces, role_.cut) : writer.chain(pieces, role_.cut, each_operator);
     if (whole.first == kNone)
       whole.first = span.first;
@@ -307,6 +309,12 @@ class CellWriter final : public OperationWriter {
     return std::ranges::any_of(devices_, [&](int device) { return !emission_.type_of(device).interference.empty(); });
   }
 
+  double updated_on_device(const LayerCut& cut, LayerId layer, double shards, double expert_shards) const {
+    const Module& module = *emission_.placement.module;
+    const double experts = trained_expert_parameters(module, std::span(&layer, 1), cut);
+    return trained_dense_parameters(module, std::span(&layer, 1), cut) / shards + (experts > 0 ? experts / expert_shards : 0);
+  }
+
   /// That the optimizer updates on a device with this cut.
   double updated_parameters(const LayerCut& cut) const {
     double parameters = 0;
@@ -315,7 +323,7 @@ class CellWriter final : public OperationWriter {
       const double shards = role_.zero == 3 ? role_.shards : role_.zero >= 1 ? run.holders(emission_.placement) : 1;
       for (const LayerId& layer : run.layers)
         if (role_.home(layer).optimizer.place == Place::device)
-          parameters += trained_parameters_on_device(*emission_.placement.module, std::span(&layer, 1), cut) / shards;
+          parameters += updated_on_device(cut, layer, shards, role_.zero >= 1 ? double(run.expert_holders(emission_.placement)) : 1);
     }
     return parameters;
   }
@@ -347,6 +355,7 @@ class CellWriter final : public OperationWriter {
 
   Emission& emission_;
   int cell_;
+  std::map<int, int> exchanges_;               ///< with experts, of the operation being written, by communicator class
   const StageRole& role_;
   const std::vector<int>& devices_;
   bool private_;

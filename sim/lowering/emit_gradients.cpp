@@ -30,8 +30,19 @@ class GradientWriter {
   std::vector<const CommunicatorClass*> groups_of(int run) const {
     std::vector<const CommunicatorClass*> groups;
     for (const CommunicatorClass& group : emission_.resources.communicators)
-      if (group.first->kind == CommunicatorKind::gradients && group.first->run == run) groups.push_back(&group);
+      if ((group.first->kind == CommunicatorKind::gradients || is_of_experts(group)) && group.first->run == run) groups.push_back(&group);
     return groups;
+  }
+
+  static bool is_of_experts(const CommunicatorClass& group) { return group.first->kind == CommunicatorKind::expert_gradients; }
+
+  /// Of the bucket's parameters those that this group exchanges.
+  double exchanged(const Bucket& bucket, const CommunicatorClass& group) const {
+    if (!is_of_experts(group)) return bucket.parameters;
+    const StageRole& role = emission_.placement.role(group.first->cells.front());
+    LayerCut cut = role.cut;
+    cut.experts.items = role.items[group.first->expert_rank];
+    return trained_expert_parameters(*emission_.placement.module, bucket.layers, cut);
   }
 
   int zero_of(const CommunicatorClass& group) const { return emission_.placement.role(group.first->cells.front()).zero; }
@@ -58,8 +69,10 @@ class GradientWriter {
 
   /// Starts when the last holder has the bucket's gradients complete.
   void reduce(const Bucket& bucket, int pass) {
-    const Bytes size = element_size(role_of(bucket).gradient_type(software_)) * bucket.parameters;
     for (const CommunicatorClass* group : groups_of(bucket.run)) {
+      const double parameters = exchanged(bucket, *group);
+      if (parameters == 0) continue;
+      const Bytes size = element_size(role_of(bucket).gradient_type(software_)) * parameters;
       const bool sharded = zero_of(*group) >= 1;
       const TaskId task = exchange(*group, sharded ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, size,
                                    sharded ? "reduce-scatter" : "all-reduce", bucket.layers.front());
@@ -165,9 +178,10 @@ class GradientWriter {
 
   /// ZeRO-1: each holder has updated its part; the next step's first forward pass needs all of it.
   void gather(const Bucket& bucket) {
-    const Bytes size = element_size(emission_.workload.precision) * bucket.parameters;
     for (const CommunicatorClass* group : groups_of(bucket.run)) {
-      if (zero_of(*group) < 1) continue;
+      const double parameters = exchanged(bucket, *group);
+      if (zero_of(*group) < 1 || parameters == 0) continue;
+      const Bytes size = element_size(emission_.workload.precision) * parameters;
       const TaskId task = exchange(*group, CollectiveKind::all_gather, size, "all-gather", bucket.layers.front());
       for (const int c : cell_classes(*group)) {
         emission_.edge(emission_.cells[c].optimizer, task);

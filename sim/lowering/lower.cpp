@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/cost/expert_seats.hpp"
 #include "sim/cost/kernel_time.hpp"
 #include "sim/lowering/alone.hpp"
 #include "sim/lowering/emission.hpp"
@@ -82,6 +83,7 @@ Lowered lower(const Plan& plan, const Workload& workload, const Cluster& cluster
     if (symmetry.devices.class_of[i] >= 0) lowered.used.push_back(id_at<DeviceId>(i));
   note_extrapolated(cluster, *placement.module, workload.software, lowered);
   note_jitter(options.jitter, lowered);
+  lowered.expert_imbalance = expert_imbalance(placement);
   const bool overlap_pipeline = workload.software.overlap_pipeline || overlaps_transfers(placement.part->schedule) || runs_ahead(placement);
   const Resources resources = make_resources(cluster, placement, traffic, symmetry, overlap_pipeline, options.apart, lowered);
   const std::vector<Bucket> buckets = make_buckets(placement, traffic, workload);

@@ -38,6 +38,7 @@ struct Lowered {
   std::vector<SimulatedDevice> devices;  ///< [processor]
   std::vector<DeviceId> used;            ///< all devices of the Plan
   Flops recomputed{};                    ///< of the step, all devices, by model convention
+  double expert_imbalance = 0;           ///< tokens of the busiest expert rank over the mean; 0: no experts
   std::vector<std::string> extrapolated; ///< what lies outside measured ground; what was drawn
 };
 

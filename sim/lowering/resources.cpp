@@ -13,7 +13,7 @@ namespace {
 
 /// Share of a pass's tensor traffic below which a message does not count beside it.
 constexpr double kSmallMessage = 0.05;
-constexpr std::array kCommonNames{"compute", "tensor", "context", "data", "h2d", "d2h", "h2d update", "host"};
+constexpr std::array kCommonNames{"compute", "tensor", "context", "expert", "data", "h2d", "d2h", "h2d update", "host"};
 constexpr std::array kTransferNames{"forward send", "forward receive", "backward send", "backward receive"};
 static_assert(kCommonNames.size() == kCommonStreams && kTransferNames.size() == kTransferStreams);
 
@@ -128,7 +128,8 @@ class ResourceMaker {
     cell_links_.resize(placement_.cells.size());
     for (const Communicator& group : traffic_.all)
       if (axis_of(group.kind))
-        for (const auto& use : group.links) cell_links_[group.cells[0]].insert(use.first);
+        for (const int cell : group.cells)
+          for (const auto& use : group.links) cell_links_[cell].insert(use.first);
   }
 
   /// A message that is small beside the tensor collectives of the operation that sends it is not let meet them on their own links,
@@ -138,15 +139,28 @@ class ResourceMaker {
     return std::ranges::any_of(group.cells, [&](int cell) { return cell_links_[cell].contains(link) && message_share(cell) <= kSmallMessage; });
   }
 
-  /// Bytes of a message over those of a pass's tensor collectives through a port: 1/t of the activations (all of them if they are not
-  /// sliced) against four times (t-1)/t of them for each layer of the smallest chunk.
+  /// Copies of each token that a layer sends to its experts.
+  double copies_sent(const StageRole& role, std::size_t layer) const {
+    const int ranks = role.cut.experts.apart ? role.cut.experts.ranks : 1;
+    if (ranks == 1 || role.loads[layer].empty()) return 0;
+    double copies = 0;
+    for (const Operator& op : placement_.module->types[index(placement_.module->layers[index(role.layers[layer])].type)].operators)
+      if (op.exchange == ItemExchange::dispatch) copies = op.items_per_token * (ranks - 1) / ranks;
+    return copies;
+  }
+
+  /// Bytes of a message over those of a pass's collectives through a port: 1/t of the activations (all of them if they are not
+  /// sliced) against four times (t-1)/t of them for each layer of the smallest chunk, and two for each copy of a token sent to experts.
   double message_share(int cell) const {
     const StageRole& role = placement_.role(cell);
     std::size_t layers = role.layers.size();
     for (const auto& chunk : role.chunks) layers = std::min(layers, chunk.size());
     if (role.cut.grid.members() > 1) return 1.0;
     const double t = role.cut.tensor, message = role.cut.sequence_parallel ? 1 / t : 1.0;
-    return t == 1 ? 1.0 : message / (4.0 * double(layers) * (t - 1) / t);
+    double copies = 0;
+    for (std::size_t i = 0; i < layers; ++i) copies += copies_sent(role, i);
+    const double collectives = 4.0 * double(layers) * (t - 1) / t + 2 * copies / t;
+    return collectives == 0 ? 1.0 : message / collectives;
   }
 
   /// For each link class: how often each communicator class crosses its first link, and which communicators use it.
@@ -236,7 +250,7 @@ class ResourceMaker {
     const GroupClasses& groups = resources_.groups_of_cell[c];
     std::vector<int> all;
     for (const std::vector<int>& axis : groups.by_axis) all.insert(all.end(), axis.begin(), axis.end());
-    resources_.groups_are_private.push_back(std::ranges::all_of(all, [&](int group) { return is_private(group); }));
+    resources_.groups_are_private.push_back(std::ranges::all_of(all, [&](int group) { return joins_one_class(group) && is_private(group); }));
     resources_.groups_meet_gradients.push_back(std::ranges::any_of(all, [&](int group) { return meets_gradients(group); }));
   }
 
@@ -245,9 +259,19 @@ class ResourceMaker {
     for (int c = 0; c < symmetry_.communicators.classes(); ++c) {
       const Communicator& first = *resources_.communicators[c].first;
       const auto axis = axis_of(first.kind);
-      if (axis) resources_.groups_of_cell[symmetry_.cells.class_of[first.cells[0]]].by_axis[std::size_t(*axis)].push_back(c);
+      if (!axis) continue;
+      for (const int cell : cell_classes_of(first)) resources_.groups_of_cell[cell].by_axis[std::size_t(*axis)].push_back(c);
     }
   }
+
+  std::set<int> cell_classes_of(const Communicator& group) const {
+    std::set<int> classes;
+    for (const int cell : group.cells) classes.insert(symmetry_.cells.class_of[cell]);
+    return classes;
+  }
+
+  /// Whether all who meet in it do so at the same times by themselves.
+  bool joins_one_class(int group) const { return cell_classes_of(*resources_.communicators[group].first).size() == 1; }
 
   static bool is_transfer(CommunicatorKind kind) {
     return kind == CommunicatorKind::forward_transfer || kind == CommunicatorKind::backward_transfer;

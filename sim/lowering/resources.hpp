@@ -15,9 +15,9 @@ namespace trainyard {
 /// chunks and to different peers pass each other.
 /// `refresh` carries updated weights to the device, beside the fetches of `h2d`; `host`: the device's worker on its host.
 enum class DeviceStream {
-  compute, tensor, context, data, h2d, d2h, refresh, host, forward_send, forward_receive, backward_send, backward_receive
+  compute, tensor, context, expert, data, h2d, d2h, refresh, host, forward_send, forward_receive, backward_send, backward_receive
 };
-inline constexpr int kCommonStreams = 8, kTransferStreams = 4;
+inline constexpr int kCommonStreams = 9, kTransferStreams = 4;
 
 /// How a class of communicators runs: its path in the graph, its rate and what it shares.
 struct CommunicatorClass {
@@ -32,9 +32,9 @@ struct CommunicatorClass {
   int per_host = 1;                      ///< the same: communicators of this class on each host
 };
 
-/// Communicator classes of a cell's groups, by axis.
+/// Communicator classes of a cell's groups and of the expert groups that its devices are in, by axis.
 struct GroupClasses {
-  std::array<std::vector<int>, 5> by_axis;
+  std::array<std::vector<int>, 7> by_axis;
   [[nodiscard]] const std::vector<int>& of(LayerGroup axis) const { return by_axis[std::size_t(axis)]; }
 };
 

@@ -109,6 +109,7 @@ StepReport report_step(const Lowered& lowered, const Timeline& timeline, const S
   report.price_known = price.known;
   report.simulated_tasks = std::int64_t(timeline.end.size() - (timeline.stopped_early ? lowered.graph.tasks.size() : 0));
   report.device_classes = std::int64_t(lowered.devices.size());
+  report.expert_imbalance = lowered.expert_imbalance;
   report.extrapolated = lowered.extrapolated;
   return report;
 }

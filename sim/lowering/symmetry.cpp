@@ -91,7 +91,7 @@ class SymmetryGraph {
   static Colour label_of(const StageRole& role) {
     Label label;
     label << 3 << role.position << role.stages << role.micro_batches << role.cut.context << int(role.cut.context_kind) << role.zero << role.shards << int(role.regather) << int(role.redundant_forward) << role.cut.tensor
-          << int(role.cut.sequence_parallel) << role.cut.sequences;
+          << int(role.cut.sequence_parallel) << role.cut.sequences << role.cut.experts.ranks << role.cut.experts.tensor;
     label << role.cut.grid.rows << role.cut.grid.columns << role.cut.grid.inner << role.cut.slices.rows << role.cut.slices.columns << int(role.cut.hides_slices);
     label << int(role.wire.all_reduce) << int(role.wire.all_gather);
     for (const auto& [state, type] : role.wire.types) label << int(state) << int(type);
@@ -120,8 +120,20 @@ class SymmetryGraph {
     const auto& members = placement_.cells[i].members;
     for (std::size_t m = 0; m < members.size(); ++m) {
       add_device(members[m]);
-      arcs_.push_back({vertex, int(members[m]), role.parts.empty() ? Colour(1) : (Label() << 6 << role.cut_on(m).part).value()});
+      arcs_.push_back({vertex, int(members[m]), role.parts.empty() ? experts_on(i, m) : (Label() << 6 << role.cut_on(m).part << experts_on(i, m)).value()});
     }
+  }
+
+  /// Devices whose experts are equally many and have equal loads play the same role.
+  Colour experts_on(int cell, std::size_t member) const {
+    const StageRole& role = placement_.role(cell);
+    if (placement_.cells[cell].seats.empty()) return 1;
+    const int rank = placement_.cells[cell].seats[member].rank;
+    Label label;
+    label << 6 << role.items[rank];
+    for (const std::vector<double>& loads : role.loads)
+      if (!loads.empty()) label << loads[rank];
+    return label.value();
   }
 
   void add_communicator(int i) {

@@ -115,6 +115,89 @@ void add_cell_groups(const Placement& placement, const Router& router, TrafficMa
   }
 }
 
+/// Data ranks of one of `groups` equal runs.
+std::vector<int> cells_of(const Placement& placement, int role, int group, int groups) {
+  std::vector<int> cells(placement.data_size[role] / groups);
+  std::iota(cells.begin(), cells.end(), placement.first_cell[role] + group * int(cells.size()));
+  return cells;
+}
+
+/// The place of one device in its layout of experts.
+struct Seated {
+  ExpertSeat seat;
+  DeviceId device{};
+  int cell = 0;
+};
+
+/// The seats of a stage, in groups that `place` tells apart, each in order of `order`.
+template <class PlaceOf, class Order>
+std::map<std::pair<int, int>, std::vector<Seated>> seats_by(const Placement& placement, const std::vector<int>& cells, PlaceOf place_of, Order order) {
+  std::map<std::pair<int, int>, std::vector<Seated>> groups;
+  for (const int cell : cells)
+    for (std::size_t m = 0; m < placement.cells[cell].seats.size(); ++m) {
+      const ExpertSeat& seat = placement.cells[cell].seats[m];
+      groups[place_of(seat)].push_back({seat, placement.cells[cell].members[m], cell});
+    }
+  for (auto& [place, seats] : groups) std::ranges::stable_sort(seats, {}, [&](const Seated& seated) { return order(seated.seat); });
+  return groups;
+}
+
+/// What crosses between nodes in an all-to-all takes every way between them, not only that of a ring: for each byte through a port
+/// to the network a link among switches carries as many as ways between nodes lead over it, out of those that begin at a port.
+void widen_to_all_pairs(Communicator& group, const Router& router, const Cluster& cluster) {
+  std::map<NodeId, std::vector<DeviceId>> by_node;
+  for (const DeviceId member : group.members) by_node[cluster.devices[index(member)].node].push_back(member);
+  if (by_node.size() < 2) return;
+  std::map<LinkId, int> ways, uses(group.links.begin(), group.links.end());
+  for (const auto& [from, senders] : by_node)
+    for (const auto& [to, receivers] : by_node)
+      for (std::size_t i = 0; from != to && i < senders.size(); ++i)
+        for (const LinkId link : router.route(senders[i], receivers[i % receivers.size()]).links) ++ways[link];
+  const int peers = int(by_node.size()) - 1;
+  for (const auto& [link, count] : ways) uses[link] = std::max(uses[link], (count + peers - 1) / peers);
+  group.links.assign(uses.begin(), uses.end());
+}
+
+Communicator seated_group(CommunicatorKind kind, const std::vector<Seated>& seats, const Router& router) {
+  std::vector<DeviceId> members;
+  std::vector<int> cells;
+  for (const Seated& seated : seats) {
+    members.push_back(seated.device);
+    if (std::ranges::find(cells, seated.cell) == cells.end()) cells.push_back(seated.cell);
+  }
+  return ring_of(kind, std::move(members), std::move(cells), router);
+}
+
+void add_expert_groups(const Placement& placement, const Router& router, TrafficMap& traffic) {
+  for (std::size_t r = 0; r < placement.roles.size(); ++r) {
+    const ExpertCut& cut = placement.roles[r].cut.experts;
+    if (!cut.apart) continue;
+    const std::vector<int> cells = cells_of(placement, int(r), 0, 1);
+    const auto by_rank = [](const ExpertSeat& seat) { return seat.rank; };
+    if (cut.ranks > 1)
+      for (const auto& [place, seats] : seats_by(placement, cells, [](const ExpertSeat& s) { return std::pair(s.replica, s.slice); }, by_rank)) {
+        traffic.all.push_back(seated_group(CommunicatorKind::expert, seats, router));
+        widen_to_all_pairs(traffic.all.back(), router, router.cluster());
+      }
+    if (cut.tensor > 1)
+      for (const auto& [place, seats] : seats_by(placement, cells, [](const ExpertSeat& s) { return std::pair(s.replica, s.rank); },
+                                                 [](const ExpertSeat& s) { return s.slice; }))
+        traffic.all.push_back(seated_group(CommunicatorKind::expert_tensor, seats, router));
+  }
+}
+
+void add_expert_gradients(const Placement& placement, const Router& router, TrafficMap& traffic) {
+  for (std::size_t run = 0; run < traffic.runs.size(); ++run) {
+    if (traffic.runs[run].expert_holders(placement) < 2) continue;
+    for (const auto& [place, seats] : seats_by(placement, traffic.runs[run].cells, [](const ExpertSeat& s) { return std::pair(s.rank, s.slice); },
+                                               [](const ExpertSeat& s) { return s.replica; })) {
+      traffic.all.push_back(seated_group(CommunicatorKind::expert_gradients, seats, router));
+      traffic.all.back().run = int(run);
+      traffic.all.back().expert_rank = place.first;
+    }
+  }
+}
+
 void add_transfers(const Placement& placement, const Router& router, TrafficMap& traffic) {
   for (std::size_t i = 0; i < placement.cells.size(); ++i)
     for (std::size_t chunk = 0; chunk < placement.role(int(i)).chunks.size(); ++chunk) {
@@ -211,13 +294,6 @@ void add_ranks(CommunicatorKind kind, const Placement& placement, const std::vec
   add_together(std::move(groups), traffic);
 }
 
-/// Data ranks of one of `groups` equal runs.
-std::vector<int> cells_of(const Placement& placement, int role, int group, int groups) {
-  std::vector<int> cells(placement.data_size[role] / groups);
-  std::iota(cells.begin(), cells.end(), placement.first_cell[role] + group * int(cells.size()));
-  return cells;
-}
-
 /// Neighbouring data ranks form a shard group.
 void add_shard_groups(const Placement& placement, const Router& router, TrafficMap& traffic) {
   for (std::size_t r = 0; r < placement.roles.size(); ++r) {
@@ -304,6 +380,8 @@ std::optional<LayerGroup> axis_of(CommunicatorKind kind) {
     case CommunicatorKind::rows: return LayerGroup::rows;
     case CommunicatorKind::columns: return LayerGroup::columns;
     case CommunicatorKind::inner: return LayerGroup::inner;
+    case CommunicatorKind::expert: return LayerGroup::expert;
+    case CommunicatorKind::expert_tensor: return LayerGroup::expert_tensor;
     default: return std::nullopt;
   }
 }
@@ -329,6 +407,15 @@ int LayerRun::holders(const Placement& placement) const {
   return holders;
 }
 
+int LayerRun::expert_holders(const Placement& placement) const {
+  int holders = 0;
+  for (const int cell : cells) {
+    const StageRole& role = placement.role(cell);
+    if (role.cut.experts.apart) holders += int(placement.cells[cell].members.size());
+  }
+  return holders / std::max(1, placement.role(cells.front()).cut.experts.ranks * placement.role(cells.front()).cut.experts.tensor);
+}
+
 CollectiveShape Communicator::shape(CollectiveKind kind_of_collective) const {
   CollectiveShape shape;
   shape.kind = kind_of_collective;
@@ -342,9 +429,11 @@ CollectiveShape Communicator::shape(CollectiveKind kind_of_collective) const {
 TrafficMap traffic_of(const Placement& placement, const Router& router) {
   TrafficMap traffic;
   add_cell_groups(placement, router, traffic);
+  add_expert_groups(placement, router, traffic);
   add_transfers(placement, router, traffic);
   add_changes_of_layout(placement, router, traffic);
   add_gradient_groups(placement, router, traffic);
+  add_expert_gradients(placement, router, traffic);
   add_shard_groups(placement, router, traffic);
   add_replica_groups(placement, router, traffic);
   add_tied_tables(placement, router, traffic);

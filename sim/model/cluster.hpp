@@ -47,6 +47,7 @@ struct DeviceType {
   double memory_efficiency = 0.72;                     ///< share of it that memory-bound kernels reach
   Seconds kernel_launch{};                             ///< gap a memory-bound kernel costs
   std::map<DataType, GemmCurve> gemm;
+  std::map<DataType, GemmCurve> grouped_gemm;          ///< one product an expert; a missing type: not measured
   std::map<AttentionKernel, AttentionCurve> attention; ///< a missing kernel: not available on this device
   double power_watts = 0;                              ///< board power
   double collective_share = 0;                         ///< of the multiprocessors, that a collective's kernel takes while it moves data

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "sim/model/device_rates.hpp"
@@ -118,6 +119,30 @@ void check_layouts(const PartView& view, std::size_t s, Problems& problems) {
   }
 }
 
+/// Every expert on one member of the axis, and none without.
+void check_experts(const PartView& view, std::size_t s, Problems& problems) {
+  const Stage& stage = view.part.stages[s];
+  for (const LayerId layer : layers_of(stage)) {
+    int items = 1;
+    for (const Operator& op : view.module().types[index(view.module().layers[index(layer)].type)].operators) items = std::max(items, op.items);
+    if (items == 1) continue;
+    const Settings settings = settings_of(stage, layer, view.workload, "experts");
+    const int ranks = axis_size(*settings.layout, AxisKind::items);
+    std::vector<int> held;
+    for (const auto& own : settings.owners) held.insert(held.end(), own.begin(), own.end());
+    std::ranges::sort(held);
+    std::vector<int> all(items);
+    std::iota(all.begin(), all.end(), 0);
+    if (ranks > items)
+      problems.push_back(fmt::format("{}: {} experts do not divide over expert: {}", view.stage_name(s), items, ranks));
+    else if (!settings.owners.empty() && (int(settings.owners.size()) != ranks || held != all))
+      problems.push_back(fmt::format("{}: owners must give each of the {} experts to one of {} members", view.stage_name(s), items, ranks));
+    else
+      continue;
+    return;
+  }
+}
+
 void check_rule(const PartView& view, std::size_t s, const Rule& rule, Problems& problems) {
   const auto add = [&](std::string text) { problems.push_back(view.stage_name(s) + ": " + std::move(text)); };
   const Settings& settings = rule.settings;
@@ -167,6 +192,7 @@ void check_stages(const PartView& view, Problems& problems) {
     check_devices(view, s, problems);
     if (!view.part.stages[s].devices.empty()) check_layouts(view, s, problems);
     check_counts(view, s, problems);
+    if (!view.part.stages[s].devices.empty()) check_experts(view, s, problems);
     check_homes(view, s, problems);
   }
 }

@@ -283,6 +283,78 @@ bool every_pass_trains(const Question& q) {
   return !any_part(q, [&](const Part& part) { return q.workload.passes[index(part.pass)].kind != PassKind::train; });
 }
 
+bool is_rule_of_experts(const Rule& rule) { return rule.operators == "experts"; }
+
+bool says_more_of_experts(const Question& q) {
+  return any_rule(q, [](const Rule& rule) {
+    Settings rest = rule.settings;
+    rest.layout.reset();
+    rest.owners.clear();
+    return is_rule_of_experts(rule) && rest != Settings{};
+  });
+}
+
+bool lays_experts_otherwise(const Question& q) {
+  return any_rule(q, [](const Rule& rule) {
+    const auto known = [](const Axis& axis) { return axis.kind == AxisKind::data || axis.kind == AxisKind::items || axis.kind == AxisKind::tensor; };
+    return is_rule_of_experts(rule) && rule.settings.layout && !std::ranges::all_of(*rule.settings.layout, known);
+  });
+}
+
+bool has_items_axis(const Settings& settings) { return settings.layout && axis_size(*settings.layout, AxisKind::items) > 1; }
+
+bool has_expert_axis_outside(const Question& q) {
+  return any_rule(q, [](const Rule& rule) { return !is_rule_of_experts(rule) && has_items_axis(rule.settings); });
+}
+
+/// The module that the plan's parts train; a layer with experts has operators of several items.
+bool has_experts(const Question& q, LayerId layer) {
+  return std::ranges::any_of(q.workload.modules, [&](const Module& module) {
+    return index(layer) < module.layers.size() &&
+           std::ranges::any_of(module.types[index(module.layers[index(layer)].type)].operators, [](const Operator& op) { return op.items > 1; });
+  });
+}
+
+bool has_expert_axis_for_others(const Question& q) {
+  return any_rule(q, [](const Rule& rule) { return is_rule_of_experts(rule) && has_items_axis(rule.settings); }) &&
+         !any_stage(q, [&](const Stage& stage) { return std::ranges::any_of(layers_of(stage), [&](LayerId layer) { return has_experts(q, layer); }); });
+}
+
+/// Axes of experts by their sizes; nothing where they follow the layout of the rest.
+std::optional<std::pair<int, int>> experts_apart(const Question& q, const Stage& stage, LayerId layer) {
+  if (!has_experts(q, layer)) return std::nullopt;
+  const Layout rest = *settings_of(stage, layer, q.workload).layout, experts = *settings_of(stage, layer, q.workload, "experts").layout;
+  const std::pair sizes(axis_size(experts, AxisKind::items), axis_size(experts, AxisKind::tensor));
+  return sizes.first > 1 || sizes.second != axis_size(rest, AxisKind::tensor) ? std::optional(sizes) : std::nullopt;
+}
+
+template <class Predicate>
+bool experts_apart_with(const Question& q, Predicate predicate) {
+  return any_stage(q, [&](const Stage& stage) {
+    return std::ranges::any_of(layers_of(stage), [&](LayerId layer) {
+      return experts_apart(q, stage, layer).has_value() && predicate(settings_of(stage, layer, q.workload));
+    });
+  });
+}
+
+bool lays_experts_differently_in_pipelines(const Question& q) {
+  return any_part(q, [&](const Part& part) {
+    std::map<LayerId, std::set<std::optional<std::pair<int, int>>>> layouts;
+    for (const Stage& stage : part.stages)
+      for (const LayerId layer : layers_of(stage)) layouts[layer].insert(experts_apart(q, stage, layer));
+    return std::ranges::any_of(layouts, [](const auto& of_layer) { return of_layer.second.size() > 1; });
+  });
+}
+
+bool expert_layouts_differ_inside(const Question& q) {
+  return any_stage(q, [&](const Stage& stage) {
+    std::set<std::optional<std::pair<int, int>>> layouts;
+    for (const LayerId layer : layers_of(stage))
+      if (has_experts(q, layer)) layouts.insert(experts_apart(q, stage, layer));
+    return layouts.size() > 1;
+  });
+}
+
 // What stands in words only: one line a construct.
 constexpr Construct kNotSimulated[] = {
     {"several `phases`", [](const Question& q) { return q.plan.phases.size() > 1; }},
@@ -313,8 +385,59 @@ constexpr Construct kNotSimulated[] = {
     {"a stream other than compute, d2h and h2d in `order`", orders_other_streams},
     {"@ of an operation other than R in `order`", delays_other_operations},
     {"schedule `asynchronous`", [](const Question& q) { return uses_schedule(q, "asynchronous"); }},
-    {"a rule with `ops`",
-     [](const Question& q) { return any_rule(q, [](const Rule& r) { return !r.operators.empty(); }); }},
+    {"a rule with `ops` other than experts",
+     [](const Question& q) { return any_rule(q, [](const Rule& r) { return !r.operators.empty() && r.operators != "experts"; }); }},
+    {"a rule for experts that says more than `layout` and `owners`", says_more_of_experts},
+    {"a layout of experts with other axes than data, expert and tensor", lays_experts_otherwise},
+    {"an `expert` axis outside a rule for experts", has_expert_axis_outside},
+    {"an `expert` axis for layers without experts", has_expert_axis_for_others},
+    {"unequal shares in layers with experts",
+     [](const Question& q) {
+       return any_stage(q, [&](const Stage& stage) {
+         return std::ranges::any_of(layers_of(stage), [&](LayerId layer) {
+           if (!has_experts(q, layer)) return false;
+           for (const char* group : {"", "experts"}) {
+             const Layout layout = *settings_of(stage, layer, q.workload, group).layout;
+             const auto is_unequal = [](const Axis& axis) { return std::ranges::any_of(axis.shares, [&](double share) { return share != axis.shares.front(); }); };
+             if (std::ranges::any_of(layout, is_unequal)) return true;
+           }
+           return false;
+         });
+       });
+     }},
+    {"experts cut over a number of devices that does not divide the tensor axis",
+     [](const Question& q) {
+       return any_stage(q, [&](const Stage& stage) {
+         return std::ranges::any_of(layers_of(stage), [&](LayerId layer) {
+           const auto sizes = experts_apart(q, stage, layer);
+           return sizes && axis_size(*settings_of(stage, layer, q.workload).layout, AxisKind::tensor) % sizes->second != 0;
+         });
+       });
+     }},
+    {"experts laid out apart with `slices`", [](const Question& q) { return experts_apart_with(q, [](const Settings& s) { return *s.slices != Slices{}; }); }},
+    {"a grid (`rows`, `columns`, `inner`) in layers with experts",
+     [](const Question& q) {
+       return any_stage(q, [&](const Stage& stage) {
+         return std::ranges::any_of(layers_of(stage), [&](LayerId layer) {
+           const Layout layout = *settings_of(stage, layer, q.workload).layout;
+           return has_experts(q, layer) && axis_size(layout, AxisKind::rows) * axis_size(layout, AxisKind::columns) * axis_size(layout, AxisKind::inner) > 1;
+         });
+       });
+     }},
+    {"experts laid out apart with `zero` 2 or 3", [](const Question& q) { return experts_apart_with(q, [](const Settings& s) { return *s.zero >= 2; }); }},
+    {"experts laid out apart beside a tensor axis without `sequence_parallel`",
+     [](const Question& q) {
+       return experts_apart_with(q, [](const Settings& s) { return axis_size(*s.layout, AxisKind::tensor) > 1 && !*s.sequence_parallel; });
+     }},
+    {"experts laid out apart with states on the host or `redundant_forward`",
+     [](const Question& q) {
+       return experts_apart_with(q, [](const Settings& s) {
+         return *s.redundant_forward || std::ranges::any_of(s.home, [](const auto& home) { return home.second != Home{}; });
+       });
+     }},
+    {"experts of one layer laid out differently in several pipelines", lays_experts_differently_in_pipelines},
+    {"layouts of experts that differ inside a stage of several chunks or with schedule `dualpipe`",
+     [](const Question& q) { return !has_plain_stages(q) && expert_layouts_differ_inside(q); }},
     {"a rule with `devices`",
      [](const Question& q) { return any_rule(q, [](const Rule& r) { return !r.devices.empty(); }); }},
     {"`shard` axis with `zero` below 3", shards_without_zero_3},
@@ -322,7 +445,6 @@ constexpr Construct kNotSimulated[] = {
      [](const Question& q) { return uses_zero(q, 3) && splits_backward(q); }},
     {"a `context` axis of different size in the stages of a pipeline", context_size_differs_in_pipeline},
     {"a `context` axis with `zero: 3` but no `shard` axis", shards_over_context},
-    {"`expert` or `table` axis", has_axis<AxisKind::items>},
     {"`variant` axis", has_axis<AxisKind::variant>},
     {"unequal shares of an axis other than data and tensor", has_other_unequal_shares},
     {"unequal shares of a data axis with `zero: 3` or a `shard` axis", shards_unequal_data},
@@ -365,7 +487,8 @@ constexpr Construct kNotSimulated[] = {
     {"pipelines that hold a layer with different `wire`",
      [](const Question& q) { return differs_between_pipelines(q, [](const Settings& s) { return wire_number(s); }); }},
     {"a shared table with different `wire`", wires_table_differently},
-    {"`owners`", [](const Question& q) { return any_setting(q, [](const Settings& s) { return !s.owners.empty(); }); }},
+    {"`owners` outside a rule for experts",
+     [](const Question& q) { return any_rule(q, [](const Rule& r) { return r.operators.empty() && !r.settings.owners.empty(); }); }},
 };
 
 }  // namespace

@@ -33,6 +33,10 @@ struct Software {
   bool overlap_weight_gather = true;     ///< ZeRO-1's gather beside the next forward pass
   bool overlap_tensor = false;           ///< tensor-parallel collectives of the backward pass beside GEMMs
   bool splits_tensor_products = false;   ///< a product runs in t parts beside the exchange of its neighbours (user buffers of Transformer Engine)
+  bool overlap_expert = false;           ///< all-to-alls of one micro-batch beside the products of another, where a schedule pairs passes
+  bool overlap_shared_experts = false;   ///< all-to-alls beside the shared experts' products
+  bool deduplicates_dispatch = false;    ///< a token goes once to each node, whose devices pass it on (DeepEP)
+  bool narrow_dispatch = false;          ///< tokens travel to experts in the products' type
   bool distributed_optimizer = true;     ///< default of a Plan's `zero`: 1 instead of 0
   bool gradient_clipping = true;         ///< a global norm joins all devices before the update
   bool cuda_graphs = false;              ///< recorded: the host's time of `eager_host` vanishes

@@ -66,6 +66,7 @@ struct StepReport {
   Bytes peak_host_memory{};
   DollarsPerSecond price{};                    ///< of all nodes that hold a device of the Plan
   bool price_known = true;
+  double expert_imbalance = 0;                 ///< tokens of the busiest rank of an expert axis over the mean, worst layer; 0: no experts
   std::int64_t simulated_tasks = 0, device_classes = 0;
   std::vector<std::string> extrapolated;       ///< what lies outside measured ground
   [[nodiscard]] double tokens_per_s() const { return tokens / step_time.value; }

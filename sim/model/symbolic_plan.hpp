@@ -168,7 +168,7 @@ struct PlanSwitch {
 /// Equal stages over equal devices by their sizes (README of sim/planning); absent: the default. Devices and settings stand in the
 /// Plan's scope.
 struct ShortForm {
-  std::optional<int> tensor, context, expert, data, pipeline, chunks, shard;
+  std::optional<int> tensor, context, expert, expert_tensor, data, pipeline, chunks, shard;
   std::optional<double> micro_batch;     ///< samples a data rank
   std::optional<std::string> schedule;
   std::vector<int> layers;               ///< numbered layers a stage (or a chunk); empty: even

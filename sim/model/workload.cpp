@@ -48,6 +48,14 @@ double count(const Module& module, bool only_trained) {
 
 }  // namespace
 
+double active_parameter_count(const Module& module) {
+  double idle = 0;
+  for (const Layer& layer : module.layers)
+    for (const Operator& op : module.types[index(layer.type)].operators)
+      if (op.items > 1) idle += op.parameters * (1 - op.items_per_token / op.items);
+  return parameter_count(module) - idle;
+}
+
 double parameter_count(const Module& module) { return count(module, false); }
 double trained_parameter_count(const Module& module) { return count(module, true); }
 

@@ -23,8 +23,13 @@ struct Cost {
 };
 
 /// What a tensor axis of size t does to an amount: `replicated` leaves it whole; `sequence` divides it by t with sequence
-/// parallelism and leaves it whole without; the others divide it by t.
-enum class TensorCut { replicated, sequence, column, row, heads, vocabulary };
+/// parallelism and leaves it whole without; the `routed` ones follow the layout of the experts: tokens as they come to a device, whole
+/// or with its part of the columns or rows; the others divide it by t.
+enum class TensorCut { replicated, sequence, column, row, heads, vocabulary, routed, routed_column, routed_row };
+
+/// What brings tokens to their items and back: before a `dispatch`'s successors and before a `combine` all members of an item axis
+/// exchange them; backward the other way round.
+enum class ItemExchange { none, dispatch, combine };
 
 /// The branches of a parallel block (attention and MLP on the same input) share their tensor collectives: two column products read
 /// one gathered input, and their input gradients are added before one reduction; two row products are added before one reduction.
@@ -37,6 +42,9 @@ struct AttentionShape {
   int heads = 0, key_value_heads = 0, head_size = 0;
   bool causal = true;
   double window = 0;                   ///< tokens before each that it attends to, itself among them; 0: all
+  int value_size = 0;                  ///< of a head of V, where it is not head_size
+  /// Elements a token of one head of K and of V together.
+  [[nodiscard]] int key_value_size() const { return head_size + (value_size > 0 ? value_size : head_size); }
   friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
 };
 
@@ -64,6 +72,7 @@ struct Operator {
   bool trainable = true;               ///< its parameters; false: they get no gradients, and a product only its input's
   int items = 1;                       ///< experts, tables; 1 = dense
   double items_per_token = 1;
+  ItemExchange exchange = ItemExchange::none;
   std::vector<OperatorId> inputs;      ///< empty: the operator before
   friend bool operator==(const Operator&, const Operator&) = default;
 };
@@ -111,12 +120,22 @@ struct Pass {
   friend bool operator==(const Pass&, const Pass&) = default;
 };
 
+/// How tokens find their items (experts).
+struct ItemRouting {
+  double capacity = 0;                 ///< tokens of an item, as a multiple of the mean, beyond which they are dropped; 0: none are
+  bool padded = false;                 ///< every item computes its whole capacity
+  int nodes = 0;                       ///< most nodes that the items of one token lie on; 0: any
+  std::string text;                    ///< for people; "": uniform
+  friend bool operator==(const ItemRouting&, const ItemRouting&) = default;
+};
+
 /// Lengths and loads where they vary; empty vectors: all sequences have `sequence_length`, all items equal load.
 struct Data {
   double sequence_length = 0;          ///< 0: samples have no tokens (images)
   std::vector<double> lengths, output_lengths;
   std::vector<Seconds> arrivals;
-  std::vector<std::vector<double>> item_load;   ///< [layer][item]: share of each item
+  std::vector<std::vector<double>> item_load;   ///< [layer][item]: share of each item, 1 together; empty for layers without items
+  ItemRouting routing{};
   friend bool operator==(const Data&, const Data&) = default;
 };
 
@@ -145,6 +164,8 @@ struct Workload {
 
 /// Parameters of a module; a tied table counts once.
 [[nodiscard]] double parameter_count(const Module& module);
+/// Those that one token meets: of items its own.
+[[nodiscard]] double active_parameter_count(const Module& module);
 /// Those that are trained: all, or with low-rank adapters theirs.
 [[nodiscard]] double trained_parameter_count(const Module& module);
 /// Model FLOPs of one training step by Megatron's convention: forward + backward, attention in full, head counted,

@@ -108,6 +108,37 @@ class Estimator {
     return members;
   }
 
+  /// Devices of the stage that sit in one group of experts with the cell's first.
+  template <class Together>
+  std::vector<DeviceId> seated_with(int cell, Together together) const {
+    std::vector<DeviceId> members;
+    const int role = placement_.role_of[cell];
+    if (!placement_.roles[role].cut.experts.apart) return members;
+    for (int rank = 0; rank < placement_.data_size[role]; ++rank) {
+      const Cell& other = placement_.cells[placement_.first_cell[role] + rank];
+      for (std::size_t m = 0; m < other.members.size(); ++m)
+        if (together(placement_.cells[cell].seats.front(), other.seats[m])) members.push_back(other.members[m]);
+    }
+    return members;
+  }
+
+  /// Devices that hold the same experts.
+  std::vector<DeviceId> expert_holders_of(LayerId layer, const ExpertSeat& seat) const {
+    std::vector<DeviceId> members;
+    for (const int cell : holders_.at(layer))
+      for (std::size_t m = 0; m < placement_.cells[cell].seats.size(); ++m)
+        if (placement_.cells[cell].seats[m].rank == seat.rank && placement_.cells[cell].seats[m].slice == seat.slice)
+          members.push_back(placement_.cells[cell].members[m]);
+    return members;
+  }
+
+  int expert_holders_of(const StageRole& role, LayerId layer) const {
+    if (!role.cut.experts.apart) return 0;
+    int holders = 0;
+    for (const int cell : holders_.at(layer)) holders += int(placement_.cells[cell].members.size());
+    return holders / (role.cut.experts.ranks * role.cut.experts.tensor);
+  }
+
   int holders_of(LayerId layer) const {
     const std::vector<int>& cells = holders_.at(layer);
     return int(cells.size()) * placement_.role(cells.front()).cut.context;
@@ -141,8 +172,11 @@ class Estimator {
     const auto ring = [&](int size, int stride) { return ring_group(router_, cluster_, members_of(cell, size, stride)); };
     const auto lines = [&](int size, int stride) { return first_of_rings(router_, cluster_, lines_of(cell, size, stride)); };
     if (grid.members() > 1)
-      return {{}, {}, lines(grid.rows, grid.columns * grid.inner), lines(grid.columns, grid.inner), lines(grid.inner, 1)};
-    return {ring(cut.tensor, 1), ring(cut.context, cut.tensor), {}, {}, {}};
+      return {{}, {}, lines(grid.rows, grid.columns * grid.inner), lines(grid.columns, grid.inner), lines(grid.inner, 1), {}, {}};
+    const auto seated = [&](auto together) { return ring_group(router_, cluster_, seated_with(cell, together)); };
+    return {ring(cut.tensor, 1), ring(cut.context, cut.tensor), {}, {}, {},
+            seated([](const ExpertSeat& a, const ExpertSeat& b) { return a.replica == b.replica && a.slice == b.slice; }),
+            seated([](const ExpertSeat& a, const ExpertSeat& b) { return a.replica == b.replica && a.rank == b.rank; })};
   }
 
   static void add_layers(const StageWork& work, StageTimes& times) {
@@ -228,7 +262,10 @@ class Estimator {
       for (const int cell : cells)
         for (const DeviceId member : members_of(cell, placement_.role(cell).cut.context, placement_.role(cell).cut.tensor)) members.push_back(member);
       const RingGroup ring = ring_group(router_, cluster_, members);
-      const double parameters = trained_parameters_on_device(*placement_.module, layers, role.cut);
+      const auto [expert_reduce, expert_gather] = expert_exchange(role, cells.front(), layers);
+      reduce += expert_reduce;
+      gather += expert_gather;
+      const double parameters = trained_dense_parameters(*placement_.module, layers, role.cut);
       if (parameters == 0) continue;
       if (std::ranges::any_of(cells, [&](int cell) { return placement_.role(cell).cut.tensor > role.cut.tensor; }))
         reduce += relayout_kernel(placement_.cells[placement_.first_cell[role_id]], cluster_, parameters, role.gradient_type(workload_.software)).alone * 2.0;
@@ -244,6 +281,16 @@ class Estimator {
     if (workload_.software.overlap_weight_gather)
       gather = std::max(gather - times.forward * hidden, gather * (1 - hidden));
     return reduce + gather;
+  }
+
+  /// Reduction of the gradients of experts that are cut apart, and the gather of their weights.
+  std::pair<Seconds, Seconds> expert_exchange(const StageRole& role, int cell, const std::vector<LayerId>& layers) const {
+    const double parameters = trained_expert_parameters(*placement_.module, layers, role.cut);
+    if (parameters == 0 || expert_holders_of(role, layers.front()) < 2) return {};
+    const RingGroup ring = ring_group(router_, cluster_, expert_holders_of(layers.front(), placement_.cells[cell].seats.front()));
+    const CollectiveKind kind = role.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
+    const Seconds gather = role.zero >= 1 ? collective_time(ring, CollectiveKind::all_gather, element_size(workload_.precision) * parameters) : Seconds(0);
+    return {collective_time(ring, kind, element_size(role.gradient_type(workload_.software)) * parameters), gather};
   }
 
   /// Weights are gathered and gradients scattered for every micro-batch, beside its kernels but for the first layer's gather.
@@ -270,8 +317,10 @@ class Estimator {
     if (workload_.optimizer == "none") return Seconds(0);
     double parameters = 0;
     for (const LayerId layer : role.layers)
-      parameters += trained_parameters_on_device(*placement_.module, std::span(&layer, 1), role.cut) /
-                    (role.zero == 3 ? role.shards : role.zero >= 1 ? holders_of(layer) : 1);
+      parameters += trained_dense_parameters(*placement_.module, std::span(&layer, 1), role.cut) /
+                        (role.zero == 3 ? role.shards : role.zero >= 1 ? holders_of(layer) : 1) +
+                    trained_expert_parameters(*placement_.module, std::span(&layer, 1), role.cut) /
+                        (role.zero >= 1 ? std::max(1, expert_holders_of(role, layer)) : 1);
     const DeviceId member = placement_.cells[placement_.first_cell[role_id]].members.front();
     return adam_time(cluster_.type_of(member), parameters, workload_.software.gradient_type);
   }
@@ -311,8 +360,13 @@ class Estimator {
 
   void add_memory(const StageRole& role, const LayerCut& cut, const DeviceType& type, MemoryReport& memory) const {
     const int holders = role.zero == 3 ? role.shards : holders_of(role.layers.front());
-    const StaticMemory held = static_memory(*placement_.module, role.layers, cut, workload_, holders, role.zero);
-    const ActivationMemory activations = activation_memory(*placement_.module, role.layers, cut, type, workload_, role.recompute);
+    std::vector<LayerCut> cuts;
+    for (std::size_t i = 0; i < role.layers.size(); ++i) {
+      cuts.push_back(role.cut_of(i));
+      cuts.back().part = cut.part;
+    }
+    const StaticMemory held = static_memory(*placement_.module, role.layers, cut, workload_, holders, role.zero, expert_holders_of(role, role.layers.front()));
+    const ActivationMemory activations = activation_memory(*placement_.module, role.layers, cut, type, workload_, role.recompute, cuts);
     const Bytes transient = std::max(activations.forward_peak - activations.kept, activations.backward_peak);
     const Bytes kept = activations.kept * (double(role.in_flight) / double(role.chunks.size())) + transient;
     for (const auto& [kind, bytes] : {std::pair{MemoryClass::weights, held.weights}, {MemoryClass::gradients, held.gradients},

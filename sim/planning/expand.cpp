@@ -193,10 +193,14 @@ Problem sizes_problem(const ShortPlan& plan, std::size_t devices) {
   if (plan.schedule == "zb_v" && plan.chunks != 2) return {fmt::format("chunks {}: zb_v needs 2", plan.chunks), "chunks"};
   if (plan.chunks < 1 || plan.expert < 1)
     return {fmt::format("chunks {}, expert {}: at least 1", plan.chunks, plan.expert), "chunks"};
+  if (plan.expert_tensor < 1) return {fmt::format("expert_tensor {}: at least 1", plan.expert_tensor), "expert_tensor"};
   const std::int64_t needed = devices_needed(plan);
   if (needed != static_cast<std::int64_t>(devices))
     return {fmt::format("{} need {} devices, there are {}", product_text(plan), needed, devices), ""};
-  if (needed / plan.pipeline % plan.expert == 0) return {};
+  if (needed / plan.pipeline % (plan.expert * plan.expert_tensor) == 0) return {};
+  if (plan.expert_tensor > 1)
+    return {fmt::format("expert {} x expert_tensor {} do not divide the {} devices of a stage", plan.expert, plan.expert_tensor, needed / plan.pipeline),
+            "expert_tensor"};
   return {fmt::format("expert {} does not divide the {} devices of a stage", plan.expert, needed / plan.pipeline),
           "expert"};
 }
@@ -213,12 +217,12 @@ std::vector<Rule> rules_of(const ShortPlan& plan) {
   Rule plain;
   plain.settings = plan.settings;
   plain.settings.layout = layout_of(plan);
-  if (plan.expert == 1) return {plain};
+  if (plan.expert == 1 && plan.expert_tensor == 1) return {plain};
   Rule experts;
   experts.operators = "experts";
   const auto devices = static_cast<int>(devices_needed(plan) / plan.pipeline);
-  experts.settings.layout = {equal_axis(AxisKind::data, devices / plan.expert),
-                             equal_axis(AxisKind::items, plan.expert)};
+  experts.settings.layout = {equal_axis(AxisKind::data, devices / (plan.expert * plan.expert_tensor)), equal_axis(AxisKind::items, plan.expert)};
+  if (plan.expert_tensor > 1) experts.settings.layout->push_back(equal_axis(AxisKind::tensor, plan.expert_tensor));
   return {plain, experts};
 }
 

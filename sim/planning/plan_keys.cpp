@@ -23,8 +23,8 @@ const std::vector<std::string>& own_keys(Level level) {
 }
 
 const std::vector<std::string>& short_keys() {
-  static const std::vector<std::string> keys{"tensor", "context",     "expert",   "data",      "pipeline",
-                                             "shard",  "micro_batch", "schedule", "rank_order"};
+  static const std::vector<std::string> keys{"tensor", "context", "expert", "expert_tensor", "data", "pipeline",
+                                             "shard", "micro_batch", "schedule", "rank_order"};
   return keys;
 }
 

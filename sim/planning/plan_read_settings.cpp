@@ -259,6 +259,7 @@ ShortForm read_short_form(const ConfigValue& map, Diagnostics& diagnostics) {
   form.tensor = size("tensor");
   form.context = size("context");
   form.expert = size("expert");
+  form.expert_tensor = size("expert_tensor");
   form.data = size("data");
   form.pipeline = size("pipeline");
   form.chunks = size("chunks");

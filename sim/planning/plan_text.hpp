@@ -33,7 +33,7 @@ struct Workload;
 
 /// Short form for planners that lay equal stages over a list of devices.
 struct ShortPlan {
-  int tensor = 1, context = 1, expert = 1, data = 1, pipeline = 1, chunks = 1, shard = 1;
+  int tensor = 1, context = 1, expert = 1, expert_tensor = 1, data = 1, pipeline = 1, chunks = 1, shard = 1;
   double micro_batch = 1;                ///< samples per data rank
   std::string schedule = "1f1b";
   std::vector<int> layers;               ///< decoder layers a stage (or chunk); empty: even, the remainder to the earlier ones

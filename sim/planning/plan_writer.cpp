@@ -172,6 +172,7 @@ void add_short_form(ConfigValue& map, const ShortForm& form) {
   add_size(map, "tensor", form.tensor);
   add_size(map, "context", form.context);
   add_size(map, "expert", form.expert);
+  add_size(map, "expert_tensor", form.expert_tensor);
   add_size(map, "data", form.data);
   add_size(map, "pipeline", form.pipeline);
   add_size(map, "chunks", form.chunks);

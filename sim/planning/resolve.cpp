@@ -42,6 +42,7 @@ class Resolution {
     sizes.tensor = form.tensor.value_or(1);
     sizes.context = form.context.value_or(1);
     sizes.expert = form.expert.value_or(1);
+    sizes.expert_tensor = form.expert_tensor.value_or(1);
     sizes.data = form.data.value_or(1);
     sizes.pipeline = form.pipeline.value_or(1);
     sizes.chunks = form.chunks.value_or(1);

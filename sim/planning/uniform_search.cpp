@@ -25,7 +25,7 @@ struct Candidate {
 
 /// What Megatron's rules need to know of the model.
 struct ModelSizes {
-  int layers = 0, heads = 0, key_value_heads = 0;
+  int layers = 0, heads = 0, key_value_heads = 0, experts = 1;
 };
 
 ModelSizes sizes_of(const Workload& workload) {
@@ -33,6 +33,7 @@ ModelSizes sizes_of(const Workload& workload) {
   ModelSizes sizes;
   for (const Layer& layer : module.layers)
     for (const Operator& op : module.types[index(layer.type)].operators) {
+      sizes.experts = std::max(sizes.experts, op.items);
       if (op.attention.heads == 0) continue;
       sizes.heads = op.attention.heads;
       sizes.key_value_heads = op.attention.key_value_heads;
@@ -89,14 +90,18 @@ class UniformSearch {
     }
   }
 
+  /// Experts follow the tensor axis, or are spread whole over any devices of a stage.
   void add_candidates(const std::vector<DeviceId>& devices, int tensor, int pipeline, int data, int micro_batch) {
     for (const Settings& settings : options_.settings)
-      if (tensor > 1 || !settings.slices) add_candidates(devices, tensor, pipeline, data, micro_batch, settings);
+      for (int expert = 1; expert <= std::min(sizes_.experts, tensor * data); expert *= 2)
+        if ((tensor > 1 || !settings.slices) && sizes_.experts % expert == 0 && tensor * data % expert == 0)
+          add_candidates(devices, tensor, pipeline, data, micro_batch, expert, settings);
   }
 
-  void add_candidates(const std::vector<DeviceId>& devices, int tensor, int pipeline, int data, int micro_batch, const Settings& settings) {
+  void add_candidates(const std::vector<DeviceId>& devices, int tensor, int pipeline, int data, int micro_batch, int expert, const Settings& settings) {
     for (const RecomputeKind recompute : kRecomputes) {
       ShortPlan shape;
+      shape.expert = expert;
       shape.tensor = tensor;
       shape.pipeline = pipeline;
       shape.data = data;

@@ -188,6 +188,7 @@ Json to_record(const CaseResult& result, bool timings, bool over_horizon) {
   record["plan"] = plan_of(result.plan_json);
   record["plan_line"] = text_or_null(result.plan_line);
   add_rates(record, figures);
+  if (result.step.expert_imbalance > 0) record["expert_imbalance"] = result.step.expert_imbalance;
   record["time_breakdown_s"] = time_breakdown(result);
   add_memory(record, result, figures);
   add_rest(record, result, figures);

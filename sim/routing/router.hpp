@@ -64,10 +64,12 @@ class Router {
   /// own rates.
   [[nodiscard]] TransportId transport_of(const Route& route) const;
 
+  /// What it finds paths in.
+  [[nodiscard]] const Cluster& cluster() const;
+
  private:
   friend class RingBuilder;
   struct State;
-  [[nodiscard]] const Cluster& cluster() const;
   [[nodiscard]] const Route* find_route(DeviceId from, DeviceId to) const;
   [[nodiscard]] std::optional<std::vector<LinkId>> search_route(DeviceId from, DeviceId to) const;
   [[nodiscard]] std::optional<std::vector<LinkId>> route_by_peer(DeviceId from, DeviceId to) const;

@@ -48,8 +48,7 @@ TEST_CASE("layouts that do not fit their stage") {
         "the batches of the pipelines sum to 63, the global batch is 64\n");
   CHECK(errors("{devices: a.0, layout: [data: 8], rules: [{ops: experts, layout: [expert: 4]}]}") ==
         "stage 0: operators experts: layout [expert: 4] spans 4 devices, they have 8\n"
-        "a rule with `ops`: not simulated yet\n"
-        "`expert` or `table` axis: not simulated yet\n");
+        "an `expert` axis for layers without experts: not simulated yet\n");
 }
 
 TEST_CASE("key-value heads may be fewer than the tensor axis, but must share evenly") {

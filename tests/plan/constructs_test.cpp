@@ -63,13 +63,17 @@ TEST_CASE("constructs that are not simulated yet are named") {
         "`slices` that differ inside a stage of several chunks or with schedule `dualpipe`");
   for (const char* stream : {"streams: {data: compute}", "streams: {tensor: tensor}", "slices: {rows: 2}, streams: {tensor: data}"})
     named("{" + one + stream + "}", "`streams` other than `{tensor: tensor}` and `{tensor: compute}` beside `slices`");
-  named("{" + one + "owners: [0-7]}", "`owners`");
+  named("{" + one + "owners: [0-7]}", "`owners` outside a rule for experts");
   named("{" + one + "switch: {delay: 1 s}}", "`switch`");
   named("{" + one + "iterations: 0-9}", "`iterations` of a phase");
   named("{" + one + "order: asynchronous}", "schedule `asynchronous`");
   named("{" + one + "order: [{compute: F0 B0, tensor: F0}]}", "a stream other than compute, d2h and h2d in `order`");
   named("{" + one + "dispatch: round_robin}", "`dispatch`");
-  named("{" + one + "rules: [{ops: head, recompute: none}]}", "a rule with `ops`");
+  named("{" + one + "rules: [{ops: head, recompute: none}]}", "a rule with `ops` other than experts");
+  named("{" + one + "rules: [{ops: experts, zero: 0}]}", "a rule for experts that says more than `layout` and `owners`");
+  named("{" + one + "rules: [{ops: experts, layout: [data: 4, context: 2]}]}",
+        "a layout of experts with other axes than data, expert and tensor");
+  named("{devices: a.0, layout: [expert: 8]}", "an `expert` axis outside a rule for experts");
   named("{" + one + "rules: [{devices: a.0, recompute: none}]}", "a rule with `devices`");
   named("{devices: a.0, layout: [data: 4, variant: 2]}", "`variant` axis");
   named("{devices: a.0, layout: [context: [2, 1, 1, 1, 1, 1, 1, 1]]}", "unequal shares of an axis other than data and tensor");

@@ -56,7 +56,7 @@ TEST_CASE("published names of one model") {
     CHECK(published_model(name).name == "llama-3-405b");
   CHECK(published_model("NeMo Megatron").name == "gpt3-175b");
   CHECK_THROWS_WITH(published_model("Paxml GPT5B"), "sizes of the model \"Paxml GPT5B\" are not printed");
-  CHECK_THROWS_WITH(refuse_other_workloads("Mixtral-8x22B"), "workload: mixture of experts");
+  CHECK_THROWS_WITH(refuse_other_workloads("MoE 352B"), "workload: mixture of experts whose sizes are not printed");
 }
 
 TEST_CASE("near-copies of a job in several of NVIDIA's tables stand on one side") {

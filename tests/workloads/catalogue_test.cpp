@@ -21,6 +21,34 @@ TEST_CASE("Each model has the published count of parameters, to 0.5 % or to the 
   }
 }
 
+// Some papers count the embedding's table among what a token meets and some do not.
+TEST_CASE("Each mixture of experts has the published count of active parameters, to 0.5 % or to the last digit printed") {
+  int published = 0;
+  for (const CatalogueModel& model : catalogue_models()) {
+    CHECK((model.architecture.experts > 0) == (model.published_active > 0));
+    if (model.published_active == 0) continue;
+    INFO(model.name);
+    const double counted = active_parameter_count(build_module(model.architecture, {}));
+    const double table = model.architecture.tied ? 0 : padded_vocabulary(model.architecture) * model.architecture.hidden;
+    // The last digits of Qwen3-30B (3.35) and DeepSeek-V2-Lite (2.45) are cut off, not rounded.
+    const bool cut_off = model.name == "qwen3-30b-a3b" || model.name == "deepseek-v2-lite";
+    const double slack = std::max(0.005 * model.published_active, model.active_rounding / (cut_off ? 1.0 : 2.0));
+    const double nearest = std::min(std::abs(counted - model.published_active), std::abs(counted - table - model.published_active));
+    CHECK(nearest <= slack);
+    ++published;
+  }
+  CHECK(published == 16);
+}
+
+TEST_CASE("Exact counts of mixtures of experts") {
+  const auto count = [](const char* name) { return parameter_count(build_module(find_model(name)->architecture, {})); };
+  CHECK(count("mixtral-8x7b") == 46702792704.0);
+  CHECK(count("qwen3-30b-a3b") == 30532122624.0);
+  CHECK(count("qwen3-235b-a22b") == 235093634560.0);
+  CHECK(count("gpt-oss-120b") == Approx(116.83e9).epsilon(1e-4));
+  CHECK(count("gpt-oss-20b") == Approx(20.91e9).epsilon(1e-3));
+}
+
 TEST_CASE("Exact counts of released weights") {
   const auto count = [](const char* name) { return parameter_count(build_module(find_model(name)->architecture, {})); };
   CHECK(count("llama-2-7b") == 6738415616.0);

@@ -83,6 +83,37 @@ std::vector<MeasuredAttention> attentions(const CsvTable& table, const std::stri
   return found;
 }
 
+/// Experts of inference: the two products of a gated MLP, its activation, and what brings tokens there and back.
+std::vector<MeasuredExperts> layers_of_experts(const CsvTable& table, const std::string& system) {
+  std::vector<MeasuredExperts> found;
+  for (const CsvRow& row : table.rows) {
+    if (!row.is("system", system) || !row.is("dtype", "bfloat16")) continue;
+    const double tokens = need(row, "num_tokens"), hidden = need(row, "hidden"), width = need(row, "inter") / need(row, "moe_tp");
+    const double each = need(row, "topk"), ranks = need(row, "moe_ep"), experts = need(row, "experts") / ranks;
+    const double copies = tokens * each / ranks;
+    MeasuredExperts m{{{copies / experts, 2 * width, hidden, experts}, {copies / experts, hidden, width, experts}},
+                      Bytes(copies * (6 * hidden + 6 * width) + 2 * tokens * hidden),
+                      Seconds(need(row, "latency_us") * 1e-6),
+                      is_held_out(hidden, width)};
+    if (4 * copies * width * hidden >= kLeastFlops) found.push_back(std::move(m));
+  }
+  return found;
+}
+
+/// Single grouped products inside a training framework, forward and backward.
+std::vector<MeasuredExperts> grouped_products(const CsvTable& table, const std::string& device) {
+  std::vector<MeasuredExperts> found;
+  for (const CsvRow& row : table.rows) {
+    if (!row.is("op", "group_matmul") || !row.is("device", device)) continue;
+    const double m = need(row, "m"), n = need(row, "n"), k = need(row, "k"), experts = need(row, "n_groups");
+    const Flops work(2 * m * n * k * experts);
+    const bool weights = row.is("stage", "bwd_grad_w"), inputs = row.is("stage", "bwd_grad_act");
+    const GemmShape shape = weights ? GemmShape{k, n, m, experts} : inputs ? GemmShape{m, k, n, experts} : GemmShape{m, n, k, experts};
+    found.push_back({{shape}, Bytes(0), work / FlopsPerSecond(need(row, "tflops") * 1e12), is_held_out(n, k)});
+  }
+  return found;
+}
+
 double quantile(std::vector<double> values, double share) {
   if (values.empty()) return NAN;
   std::ranges::sort(values);
@@ -103,6 +134,10 @@ std::string curve_text(const GemmCurve& c) {
                      c.quantisation);
 }
 
+std::string whole_text(const GemmCurve& c) {
+  return fmt::format("{{{}, sustained: {:.3g}, launch: {:.1f} us}}", curve_text(c), c.sustained, c.launch.value * 1e6);
+}
+
 /// Replaces the fitted words of a curve but `sustained` and `launch`: the tables' launches hold those of the cast.
 std::string gemm_line(const std::string& line, const std::string& word, const GemmCurve& curve) {
   return "      " + word + ": {" + curve_text(curve) + line.substr(line.find(", sustained: "));
@@ -113,21 +148,54 @@ std::string attention_text(const AttentionCurve& c) {
                      c.forward.value / 1e12, c.forward_half_length, c.backward.value / 1e12, c.backward_half_length);
 }
 
-std::string rewritten(std::istream& in, const Curves& curves, const AttentionCurves& attention) {
+struct Written {
+  Curves products;
+  std::map<std::string, GemmCurve> grouped;
+  AttentionCurves attention;
+};
+
+/// The catalogue's lines with those of the fitted curves replaced, and the curves of grouped products before those of attention.
+std::string rewritten(std::istream& in, const Written& written) {
   std::string text, name;
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with("  - name: ")) name = line.substr(10);
     const std::string word = line.starts_with("      ") ? line.substr(6, line.find(':') - 6) : "";
-    if (const auto curve = curves.find({name, word}); curve != curves.end()) line = gemm_line(line, word, curve->second);
-    if (const auto curve = attention.find(name); word == "cudnn" && curve != attention.end())
+    if (const auto curve = written.products.find({name, word}); curve != written.products.end()) line = gemm_line(line, word, curve->second);
+    if (const auto curve = written.attention.find(name); word == "cudnn" && curve != written.attention.end())
       line = "      cudnn: {" + attention_text(curve->second) + "}";
+    const auto grouped = written.grouped.find(name);
+    if (grouped != written.grouped.end() && line.starts_with("    grouped_gemm: ")) continue;
+    if (grouped != written.grouped.end() && line.starts_with("    attention:")) text += "    grouped_gemm: " + whole_text(grouped->second) + "\n";
     text += line + "\n";
   }
   return text;
 }
 
-void write_catalogue(const std::string& file, const Curves& curves, const AttentionCurves& attention) {
-  rewrite_file(file, [&](std::istream& in) { return rewritten(in, curves, attention); });
+void write_catalogue(const std::string& file, const Written& written) {
+  rewrite_file(file, [&](std::istream& in) { return rewritten(in, written); });
+}
+
+/// What training reaches of it: as single products do, or where grouped products were measured in training, what those say.
+void print_experts(const std::string& what, const std::vector<MeasuredExperts>& all, const DeviceType& device) {
+  print_errors(what, all, whole_text(device.grouped_gemm.at(DataType::bf16)),
+               [&](const MeasuredExperts& m) { return ratio(m, device, DataType::bf16); });
+}
+
+void fit_grouped(const System& system, const CsvTable& layers, const CsvTable& training, Written& written) {
+  DeviceType device = catalogue().gpu(system.gpu)->type;
+  const double sustained = device.gemm.at(DataType::bf16).sustained;
+  const std::vector<MeasuredExperts> inference = layers_of_experts(layers, system.name);
+  if (!inference.empty()) {
+    fit_experts(device, DataType::bf16, inference);
+    print_experts(fmt::format("{} experts", system.name), inference, device);
+    device.grouped_gemm[DataType::bf16].sustained = sustained;
+  }
+  const char* trained = system.name == std::string_view("b200_sxm") ? "B200-SXM" : system.name == std::string_view("a100_sxm") ? "A100-PCIe-80GB" : "";
+  if (const std::vector<MeasuredExperts> own = grouped_products(training, trained); !own.empty()) {
+    fit_experts(device, DataType::bf16, own);
+    print_experts(fmt::format("{} training", system.name), own, device);
+  }
+  if (device.grouped_gemm.contains(DataType::bf16) && !system.fits.empty()) written.grouped[system.fits.front()] = device.grouped_gemm[DataType::bf16];
 }
 
 void fit_system_products(const System& system, const CsvTable& gemms, Curves& written) {
@@ -192,12 +260,17 @@ AttentionCurves fit_attentions(const CsvTable& table, const AttentionCurve& blac
 
 void run(const std::string& folder, const std::string& file) {
   const CsvTable gemms = read_csv(folder + "/gemm_measured_aiconfigurator.csv");
-  Curves curves;
+  const CsvTable experts = read_csv(folder + "/moe_layer_measured_aiconfigurator.csv");
+  const CsvTable training = read_csv(folder + "/simumax_op_efficiency.csv");
+  Written written;
   fmt::print("{:<22} {:>5} {:>5} {:>9} {:>9}\n", "held-out shapes", "rows", "out", "median", "p90");
-  for (const System& system : kSystems) fit_system_products(system, gemms, curves);
-  const AttentionCurve blackwell = fit_blackwell_backward(read_csv(folder + "/simumax_op_efficiency.csv"));
-  const AttentionCurves attention = fit_attentions(read_csv(folder + "/attention_fwd_measured_aiconfigurator.csv"), blackwell);
-  if (!file.empty()) write_catalogue(file, curves, attention);
+  for (const System& system : kSystems) {
+    fit_system_products(system, gemms, written.products);
+    fit_grouped(system, experts, training, written);
+  }
+  const AttentionCurve blackwell = fit_blackwell_backward(training);
+  written.attention = fit_attentions(read_csv(folder + "/attention_fwd_measured_aiconfigurator.csv"), blackwell);
+  if (!file.empty()) write_catalogue(file, written);
 }
 
 }  // namespace

@@ -29,6 +29,12 @@ double ratio(const MeasuredProduct& measured, const DeviceType& device, DataType
   return (gemm_time(device, type, shape) + cast / (device.memory_bandwidth * device.memory_efficiency)) / measured.time;
 }
 
+double ratio(const MeasuredExperts& measured, const DeviceType& device, DataType type) {
+  Seconds time = memory_bound_time(device, measured.moved);
+  for (const GemmShape& shape : measured.products) time += grouped_gemm_time(device, type, shape);
+  return time / measured.time;
+}
+
 double ratio(const MeasuredAttention& measured, const DeviceType& device, const Around& around) {
   const double rows = measured.length * measured.batch * measured.heads;
   const AttentionCall call{Flops(4 * rows * measured.length * measured.head_size), true, measured.length, rows};
@@ -53,6 +59,18 @@ Around fit_products(DeviceType& device, DataType type, const std::vector<Measure
   descend(parameters,
           [&] { return loss_of(measured, [&](const MeasuredProduct& m) { return ratio(m, device, type, around); }); });
   return around;
+}
+
+void fit_experts(DeviceType& device, DataType type, const std::vector<MeasuredExperts>& measured) {
+  GemmCurve& curve = device.grouped_gemm[type];
+  curve = device.gemm[type];
+  curve.sustained = 1;
+  const std::vector<Parameter> parameters{{&curve.efficiency, 0.1, 1},
+                                          {&curve.k_half, 0, 2000},
+                                          {&curve.quantisation, 0, 1.5},
+                                          {&curve.launch.value, 0, 60e-6}};
+  descend(parameters,
+          [&] { return loss_of(measured, [&](const MeasuredExperts& m) { return ratio(m, device, type); }); });
 }
 
 Around fit_attention(DeviceType& device, const std::vector<MeasuredAttention>& measured) {

@@ -22,6 +22,15 @@ struct MeasuredAttention {
   bool held_out = false;
 };
 
+/// One measured pass through the experts of a layer, or one of its grouped products: shapes with `batch` experts of m tokens each, and
+/// the bytes of what else was measured with them.
+struct MeasuredExperts {
+  std::vector<GemmShape> products;
+  Bytes moved{};
+  Seconds time{};
+  bool held_out = false;
+};
+
 /// One measured pass of attention whose rate counts full FLOPs, 2.5 times as many backward.
 struct MeasuredPass {
   double length = 0, heads = 0;
@@ -36,11 +45,14 @@ struct Around {
 
 /// Predicted over measured, with the curve of `device`.
 [[nodiscard]] double ratio(const MeasuredProduct& measured, const DeviceType& device, DataType type, const Around& around);
+[[nodiscard]] double ratio(const MeasuredExperts& measured, const DeviceType& device, DataType type);
 [[nodiscard]] double ratio(const MeasuredAttention& measured, const DeviceType& device, const Around& around);
 
 /// Moves efficiency, k_half, quantisation and launch of the device's curve for `type`; `sustained` is taken as 1. Of types below
 /// 16 bits also what the cast of the input costs, which the model counts apart.
 [[nodiscard]] Around fit_products(DeviceType& device, DataType type, const std::vector<MeasuredProduct>& measured);
+/// The same of the curve of grouped products, whose tables hold no casts.
+void fit_experts(DeviceType& device, DataType type, const std::vector<MeasuredExperts>& measured);
 /// Moves forward and forward_half_length of the cudnn curve.
 [[nodiscard]] Around fit_attention(DeviceType& device, const std::vector<MeasuredAttention>& measured);
 /// Moves backward and backward_half_length of the cudnn curve.

@@ -20,6 +20,7 @@ void map(const CsvRow& row, Measurement& into) {
   TrainingRun run = nvidia_run(row, row["gpu"], into.model, into.gpus, 0);
   run.precision = nvidia_precision(row["precision"]);
   run.software = "megatron-bridge-2026";
+  run.expert_tensor = 1;  // as its recipes set it
   // Megatron-Bridge, scripts/performance and recipes of Llama 3 70B: dim 16, target_modules [linear_qkv].
   if (row.is("task", "lora")) run.method = "{lora: {rank: 16, targets: [qkv]}}";
   set_run(into, run);

@@ -20,6 +20,7 @@ void map(const CsvRow& row, Measurement& into) {
   TrainingRun run = nvidia_run(row, row["gpu"], into.model, into.gpus, row.count_or("layers", 0));
   if (published_model(into.model).name == "nemotron-4-340b" && run.pipeline > 1 && run.chunks == 1)
     run.chunks = 12;  // printed by the other releases of the same recipe
+  if (run.expert > 1) run.expert_tensor = row.count_or("etp", run.tensor);
   run.precision = nvidia_precision(row["precision"]);
   // NeMo, recipes of Llama 3 8B in performance mode: dim 8, target_modules [linear_qkv].
   if (row.is("task", "lora")) run.method = "{lora: {rank: 8, targets: [qkv]}}";

@@ -21,7 +21,48 @@ struct Known {
 // Sizes: Llama 2 arXiv:2307.09288, Llama 3 arXiv:2407.21783, Mistral arXiv:2310.06825, Qwen2.5 arXiv:2412.15115 and
 // their config.json; Nemotron-4 arXiv:2402.16819 and 2406.11704; GPT-3 arXiv:2005.14165 with Megatron's padded
 // vocabulary; OPT arXiv:2205.01068, GPT-Neo its config.json. The first entry that fits counts.
+// Mixtures of experts as in workloads/models.yaml; Llama3-8x70B is Llama 3 70B with 8 experts of its MLP's width, 2 a token (arXiv
+// 2504.14960 §4.1).
 constexpr std::array kModels{
+    Known{"mixtral-8x22b", "mixtral8x22b", 56,
+          "family: llama, hidden: 6144, heads: 48, kv_heads: 8, experts: 8, experts_per_token: 2, ffn: 16384, vocabulary: 32768"},
+    Known{"mixtral-8x7b", "mixtral8x7b", 32,
+          "family: llama, hidden: 4096, heads: 32, kv_heads: 8, experts: 8, experts_per_token: 2, ffn: 14336, vocabulary: 32000"},
+    Known{"llama-3-8x70b", "llama38x70b", 80,
+          "family: llama, hidden: 8192, heads: 64, kv_heads: 8, experts: 8, experts_per_token: 2, ffn: 28672, vocabulary: 128256"},
+    Known{"grok-1", "grok1", 64,
+          "family: llama, hidden: 6144, heads: 48, kv_heads: 8, experts: 8, experts_per_token: 2, ffn: 32768, vocabulary: 131072, tied: true, "
+          "post_norms: true"},
+    Known{"deepseek-v3", "deepseekv3", 61,
+          "family: llama, hidden: 7168, heads: 128, head_size: 192, rope_size: 64, value_size: 128, query_latent: 1536, key_value_latent: 512, "
+          "ffn: 18432, dense_layers: 3, experts: 256, experts_per_token: 8, expert_ffn: 2048, shared_ffn: 2048, vocabulary: 129280"},
+    Known{"kimi-k2", "kimik2", 61,
+          "family: llama, hidden: 7168, heads: 64, head_size: 192, rope_size: 64, value_size: 128, query_latent: 1536, key_value_latent: 512, "
+          "ffn: 18432, dense_layers: 1, experts: 384, experts_per_token: 8, expert_ffn: 2048, shared_ffn: 2048, vocabulary: 163840"},
+    Known{"qwen3-30b-a3b", "qwen330ba3b", 48,
+          "family: llama, hidden: 2048, heads: 32, kv_heads: 4, head_size: 128, experts: 128, experts_per_token: 8, expert_ffn: 768, ffn: 6144, "
+          "vocabulary: 151936, qk_norm: true"},
+    Known{"qwen3-30b-a3b", "qwen3moe30b", 48,
+          "family: llama, hidden: 2048, heads: 32, kv_heads: 4, head_size: 128, experts: 128, experts_per_token: 8, expert_ffn: 768, ffn: 6144, "
+          "vocabulary: 151936, qk_norm: true"},
+    Known{"qwen3-235b-a22b", "qwen3235ba22b", 94,
+          "family: llama, hidden: 4096, heads: 64, kv_heads: 4, head_size: 128, experts: 128, experts_per_token: 8, expert_ffn: 1536, "
+          "ffn: 12288, vocabulary: 151936, qk_norm: true"},
+    Known{"qwen2-57b-a14b", "qwen257ba14b", 28,
+          "family: llama, hidden: 3584, heads: 28, kv_heads: 4, experts: 64, experts_per_token: 8, expert_ffn: 2560, shared_ffn: 20480, "
+          "shared_gate: true, ffn: 18944, vocabulary: 151936, biases: qkv"},
+    Known{"gpt-oss-120b", "gptoss120b", 36,
+          "family: llama, hidden: 2880, heads: 64, kv_heads: 8, head_size: 64, experts: 128, experts_per_token: 4, ffn: 2880, expert_biases: true, "
+          "router_bias: true, attention_sinks: true, biases: attention, window: 128, global_every: 2, vocabulary: 201088"},
+    Known{"gpt-oss-20b", "gptoss20b", 24,
+          "family: llama, hidden: 2880, heads: 64, kv_heads: 8, head_size: 64, experts: 32, experts_per_token: 4, ffn: 2880, expert_biases: true, "
+          "router_bias: true, attention_sinks: true, biases: attention, window: 128, global_every: 2, vocabulary: 201088"},
+    Known{"llama-4-maverick", "llama4maverick", 48,
+          "family: llama, hidden: 5120, heads: 40, kv_heads: 8, head_size: 128, experts: 128, experts_per_token: 1, expert_ffn: 8192, "
+          "shared_ffn: 8192, expert_every: 2, ffn: 16384, vocabulary: 202048"},
+    Known{"llama-4-scout", "llama4scout", 48,
+          "family: llama, hidden: 5120, heads: 40, kv_heads: 8, head_size: 128, experts: 16, experts_per_token: 1, expert_ffn: 8192, "
+          "shared_ffn: 8192, ffn: 16384, vocabulary: 202048"},
     Known{"llama-3-405b", "llama3.1405b", 126,
           "family: llama, hidden: 16384, heads: 128, kv_heads: 8, ffn: 53248, vocabulary: 128256"},
     Known{"llama-3-405b", "llama3405b", 126,

@@ -68,6 +68,8 @@ TrainingRun nvidia_run(const CsvRow& row, const std::string& gpu, const std::str
   run.context = row.count_or("cp", 1);
   if (run.pipeline > 1) run.chunks = row.count_or("vp", 1);
   run.micro_batch = row.count_or("mbs", 1);
+  run.expert = row.count_or("ep", 1);
+  if (run.expert > 1) run.expert_tensor = run.tensor;  // Megatron's default
   run.ends_count_as_layers = true;
   const double fsdp = row.number("fsdp").value_or(0);
   if (fsdp >= 1) {

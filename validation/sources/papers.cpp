@@ -1,8 +1,11 @@
 // Tables of papers and repositories, one set a paper (column source_set).
 #include <fmt/format.h>
 
+#include "sim/model/workload.hpp"
 #include "validation/sources/models.hpp"
 #include "validation/sources/source.hpp"
+#include "workloads/catalogue.hpp"
+#include "workloads/operators.hpp"
 
 namespace trainyard {
 namespace {
@@ -15,6 +18,8 @@ struct Set {
   const char* recompute;  ///< where the row does not say
   bool hardware_flops;    ///< the printed FLOP/s count the recomputed forward pass
 };
+
+constexpr double kPeakH100 = 989e12;  // as those papers take it
 
 const char* const kEra2021 = "megatron-2021";
 const char* const kEra2022 = "megatron-2022";
@@ -44,6 +49,10 @@ const std::vector<Set>& sets() {
       {"megascale_530B", {.gpu = "A100-SXM4-80GB"}, kMegatron2023, "selective", false},
       {"nemotron15", {.gpu = "H100-SXM5-80GB", .nic = "400 Gbps"}, "megatron-core-2024", "none", false},
       {"simumax_a100pcie", {.gpu = "A100-PCIe-80GB"}, kNoOverlap, "none", false},
+      // Megatron-Core with experts: micro-batch 1 and no chunks assumed where they are not printed
+      {"mcore_moe_readme", {.gpu = "H100-SXM5-80GB", .nic = "400 Gbps"}, "megatron-core-2024", "none", false},
+      {"mpf_table3", {.gpu = "H100-SXM5-80GB", .nic = "400 Gbps"}, "megatron-core-2024", "none", false},
+      {"mpf_table5", {.gpu = "H100-SXM5-80GB", .nic = "400 Gbps"}, "megatron-core-2024", "none", false},
       {"internevo",
        {.gpu = "A100-SXM4-80GB", .nics = 4, .nic = "100 Gbps", .transport = "roce"},
        "megatron-core-2024",
@@ -55,10 +64,25 @@ const std::vector<Set>& sets() {
 const Set& set_of(const CsvRow& row) {
   for (const Set& set : sets())
     if (set.name == row["source_set"]) return set;
-  throw Unmapped(fmt::format("set {} is no dense training of a printed configuration", row["source_set"]));
+  throw Unmapped(fmt::format("set {} is no training of a printed configuration", row["source_set"]));
+}
+
+bool has_experts(const CsvRow& row) { return row.is("source_set", "mcore_moe_readme") || row.has("source_set", "mpf_table"); }
+
+/// Model FLOPs of a step by Megatron's convention.
+double flops_of(const std::string& model, double length, double batch) {
+  Workload workload;
+  const CatalogueModel* known = find_model(model);
+  if (known == nullptr) throw Unmapped(fmt::format("FLOPs of {} are not known", model));
+  workload.modules = {build_module(known->architecture, {})};
+  workload.passes = {Pass{"train", {}, PassKind::train, {}, 1, 0, 1, 1}};
+  workload.data.sequence_length = length;
+  workload.global_batch = batch;
+  return model_flops_per_step(workload).value;
 }
 
 std::string model_of(const CsvRow& row) {
+  if (has_experts(row)) return written_out(published_model(row["model"]));
   if (row.has("model", "lama 3 405B")) return written_out(published_model("llama3 405b"));
   if (row.has("model", "llama3-70b (12 layers)")) return written_out(published_model("llama3 70b"), 12);
   if (row.has("model", "Nemotron-4 15B")) return written_out(published_model("nemotron4 15b"));
@@ -73,6 +97,11 @@ std::string model_of(const CsvRow& row) {
 std::optional<double> step_time(const CsvRow& row, const Set& set, const Measurement& into) {
   if (row.has("iter_how", "verify") || row.has("iter_how", "recalled")) return std::nullopt;
   if (const auto printed = row.number("iter_time_s")) return printed;
+  if (has_experts(row)) {
+    const auto mfu = row.number("mfu_pct");
+    if (!mfu) return std::nullopt;
+    return flops_of(published_model(row["model"]).name, row.count("seq_len"), row.count("gbs")) / (*mfu / 100 * kPeakH100 * into.gpus);
+  }
   const auto rate = row.number("tflops_per_gpu");
   const auto layers = row.number("layers"), hidden = row.number("hidden"), vocabulary = row.number("vocab");
   const auto length = row.number("seq_len"), batch = row.number("gbs");
@@ -105,6 +134,8 @@ void layout(const CsvRow& row, TrainingRun& run) {
   const int data = run.gpus / (run.tensor * run.pipeline * run.context);
   const bool whole = row.is("source_set", "megatron_v2.0_tables");  // one micro-batch, as its batch of one replica
   run.micro_batch = row.count_or("mbs", whole ? run.global_batch / data : 1);
+  run.expert = row.count_or("ep", 1);
+  if (run.expert > 1) run.expert_tensor = row.count_or("etp", run.tensor);
   run.zero = zero_of(row);
   if (run.zero == 3) run.shard = data;
   if (run.tensor > 1 && row.has("variant", "sequence parallel"))
@@ -119,6 +150,7 @@ void map(const CsvRow& row, Measurement& into) {
   need_read_figure(row);
   const Set& set = set_of(row);
   into.group = fmt::format("{}/{}/{}", set.name, into.gpu, into.model);
+  if (has_experts(row) && (row["pp"].empty() || row.has("variant", "FSDP"))) throw Unmapped("the layout is not printed");
   if (row.has("variant", "MegaScale")) throw Unmapped("a changed model: parallel block, sliding window");
   TrainingRun run;
   run.site = set.site;
@@ -131,7 +163,7 @@ void map(const CsvRow& row, Measurement& into) {
   if (states && activations && !row.has("note", "analytic"))
     into.peak_memory_bytes = (*states + *activations) * 1024 * 1024 * 1024;
   if (!into.step_time_s && !into.peak_memory_bytes) throw Unmapped("no measured time or memory is printed");
-  run.layers = row.count_or("layers", 12);
+  run.layers = row.count_or("layers", has_experts(row) ? published_model(row["model"]).layers : 12);
   run.model = model_of(row);
   run.sequence_length = row.count_or("seq_len", 4096);
   run.global_batch = row.count("gbs");

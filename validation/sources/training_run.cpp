@@ -92,6 +92,8 @@ std::string workload_text(const TrainingRun& run) {
 std::string plan_text(const TrainingRun& run) {
   Keys keys;
   keys.add_above_one("context", run.context);
+  keys.add_above_one("expert", run.expert);
+  keys.add_above_one("expert_tensor", run.expert_tensor);
   keys.add_above_one("data", data_of(run));
   keys.add_above_one("shard", run.shard);
   add_pipeline(run, keys);

@@ -24,6 +24,7 @@ struct TrainingRun {
   int sequence_length = 0, global_batch = 0;
   std::string precision = "bf16", software, method;
   int tensor = 1, pipeline = 1, context = 1, shard = 1, chunks = 1, micro_batch = 1;
+  int expert = 1, expert_tensor = 1;
   int zero = -1;  ///< -1: the software's default
   std::string recompute = "none";
   std::string sequence_parallel;      ///< "true", "false", or "" for the software's default

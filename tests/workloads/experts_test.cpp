@@ -1,0 +1,114 @@
+// Experts: their operators, how tokens find them, and logs of routes.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+
+#include "tests/workloads/layers.hpp"
+#include "workloads/route_log.hpp"
+#include "workloads/workloads.hpp"
+
+namespace trainyard {
+namespace {
+
+struct Outcome {
+  Workload workload;
+  std::string error;
+};
+
+Outcome outcome_of(const std::string& routing, const std::string& model = "mixtral-8x7b", const std::string& directory = ".") {
+  Diagnostics diagnostics;
+  Outcome outcome;
+  const ConfigValue section = read_yaml_text(
+      "{model: " + model + ", sequence_length: 4096, global_batch: 64, routing: " + routing + "}", "w.yaml", diagnostics);
+  if (diagnostics.empty() && check(section, workload_schema(), diagnostics)) outcome.workload = build_workload(section, directory, diagnostics);
+  outcome.error = diagnostics.text();
+  return outcome;
+}
+
+// h = 4096, 8 experts of 14336, 2 a token: up 2·14336 wide. Each token's product: 2 · 4096 · 28672 · 2 FLOPs.
+TEST_CASE("Grouped products count the experts' weights and a token's share of them") {
+  const LayerType layer = decoder_layer(find_model("mixtral-8x7b")->architecture, context_of("megatron-core-2024"), true);
+  const Operator& up = find_operator(layer, "experts_up");
+  CHECK(up.kind == OperatorClass::grouped_gemm);
+  CHECK(up.items == 8);
+  CHECK(up.parameters == 8.0 * 4096 * 28672);
+  CHECK(up.forward_flops.per_token.value == 2.0 * 4096 * 28672 * 2);
+  CHECK(up.saved.per_token.value == 2 * 4096.0 * 2);
+  CHECK(find_operator(layer, "combine").saved.per_token.value == 2 * 4096.0 * 2);
+  CHECK(find_operator(layer, "dispatch").output.per_token.value == 2 * 4096.0 * 2);
+}
+
+// memory.md §2.4: 4 ql + 4 kvl + 2 rope + 4 a(nope+rope) + 4 a v + 4 a beside the norm's input and output.
+TEST_CASE("Latent attention keeps full-width Q, K, V and the narrow vectors before and after their norms") {
+  const LayerType layer = decoder_layer(find_model("deepseek-v3")->architecture, context_of("megatron-core-2024"), true);
+  double saved = 0;
+  for (const Operator& op : layer.operators) {
+    if (op.name == "mlp_norm") break;
+    saved += op.saved.per_token.value;
+  }
+  const double a = 128, h = 7168;
+  CHECK(saved == 2 * h + 2 * h + 4 * 1536 + 4 * 512 + 2 * 64 + 4 * a * 192 + 4 * a * 128 + 4 * a);
+}
+
+TEST_CASE("Routing by Zipf's law: shares of one, the hottest drawn for each layer, none above one copy a token") {
+  const Outcome outcome = outcome_of("{zipf: 1, seed: 7}");
+  REQUIRE(outcome.error.empty());
+  const auto& load = outcome.workload.data.item_load;
+  REQUIRE(load.size() == 34);
+  CHECK(load.front().empty());  // the embedding
+  bool differs = false;
+  for (std::size_t i = 1; i <= 32; ++i) {
+    CHECK(std::accumulate(load[i].begin(), load[i].end(), 0.0) == Approx(1));
+    // 1/H(8), H(8) = 2.717857
+    CHECK(*std::max_element(load[i].begin(), load[i].end()) == Approx(1 / 2.717857142857143));
+    differs = differs || load[i] != load[1];
+  }
+  CHECK(differs);
+  CHECK(outcome_of("{zipf: 1, seed: 7}").workload == outcome.workload);
+  CHECK_FALSE(outcome_of("{drifting: 1, seed: 7, step: 1}").workload.data.item_load == load);
+  const auto steep = outcome_of("{zipf: 9}").workload.data.item_load[1];
+  CHECK(*std::max_element(steep.begin(), steep.end()) == Approx(0.5));
+}
+
+TEST_CASE("Mistakes of routing are named") {
+  CHECK(outcome_of("{zipf: 1}", "llama-2-7b").error.find("routing needs a model with experts") != std::string::npos);
+  CHECK(outcome_of("{zipf: 1, shares: [1, 2]}").error.find("one of zipf, drifting, shares and trace") != std::string::npos);
+  CHECK(outcome_of("{shares: [1, 2]}").error.find("2 shares, but layers have 8 experts") != std::string::npos);
+  CHECK(outcome_of("{padded: true}").error.find("padded goes with capacity") != std::string::npos);
+  CHECK(outcome_of("{trace: nowhere.jsonl}").error.find("nowhere.jsonl") != std::string::npos);
+}
+
+std::string route(int layer, const char* experts) {
+  return "{\"type\": \"route\", \"layer\": " + std::to_string(layer) + ", \"topk_ids\": [" + experts + "]}\n";
+}
+
+TEST_CASE("A log of routes: hits by layer, with or without runs of an engine's warm-up") {
+  std::string text = "{\"type\": \"meta\", \"top_k\": 2}\n";
+  for (int i = 0; i < 20; ++i) text += route(0, "3, 4");
+  text += route(0, "0, 1") + route(0, "1, 2") + route(0, "1, 2");
+  CHECK(read_route_log(text, false).hits.at(0) == std::vector<double>{1, 3, 2, 20, 20});
+  CHECK(read_route_log(text, true).hits.at(0) == std::vector<double>{1, 3, 2});
+  CHECK(read_route_log("{\"type\": \"meta\"}\n", false).problem == "holds no routes");
+  CHECK(read_route_log("{\"type\": \"route\", \"layer\": 0}\n", false).problem == "line 1: a route without `topk_ids`");
+  CHECK(read_route_log(route(0, "-1"), false).problem == "line 1: `topk_ids` holds -1, which is no expert");
+  CHECK(read_route_log("nonsense\n", false).problem == "line 1: no JSON object");
+}
+
+TEST_CASE("The real log of Qwen1.5-MoE: warm-up left out, every layer as the one that it holds") {
+  const std::filesystem::path folder = std::filesystem::path(TRAINYARD_SOURCE_DIR) / "../shared/data/traces/moe-routes";
+  if (!std::filesystem::exists(folder / "moe_routes.jsonl")) {
+    WARN("skipped: no ../shared/data");
+    return;
+  }
+  const Outcome outcome = outcome_of("{trace: moe_routes.jsonl, skip: warm_up, missing_layers: repeat}", "qwen1.5-moe-a2.7b", folder.string());
+  REQUIRE(outcome.error.empty());
+  const std::vector<double>& load = outcome.workload.data.item_load.at(1);
+  REQUIRE(load.size() == 60);
+  CHECK(std::accumulate(load.begin(), load.end(), 0.0) == Approx(1));
+  CHECK(load[43] < 0.1);  // one of the warm-up's four, a quarter of all hits with it
+  CHECK(outcome_of("{trace: moe_routes.jsonl}", "qwen1.5-moe-a2.7b", folder.string()).error.find("holds no routes of layer 1") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace trainyard
