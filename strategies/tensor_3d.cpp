@@ -74,7 +74,7 @@ class CubeSearch {
     Rule rule;
     rule.settings.layout = layout_on(side, data);
     rule.settings.recompute = Recompute{recompute, 1};
-    if (dimensions_ == 2) rule.settings.wire = Wire{.all_gather = Algorithm::grouped};
+    if (dimensions_ == 2) rule.settings.wire.emplace().all_gather = Algorithm::grouped;
     stage.rules.push_back(std::move(rule));
     Part part;
     part.pass = pass;

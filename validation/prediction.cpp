@@ -127,7 +127,7 @@ struct Batch {
 std::vector<Prediction> predict(const std::vector<Measurement>& measurements, int jobs, const WorkerNursery& nursery,
                                 const std::function<void(std::size_t, std::size_t)>& progress, Ablation without) {
   std::vector<Prediction> predictions(measurements.size());
-  Batch batch{.heads = Heads(without)};
+  Batch batch{Heads(without), {}, {}, {}, {}};
   for (std::size_t i = 0; i < measurements.size(); ++i) batch.add(measurements[i], i, predictions[i]);
   CaseOptions options;
   options.alone_communication = without == Ablation::alone_communication;

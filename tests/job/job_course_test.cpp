@@ -39,7 +39,8 @@ struct StatedWorld final : JobWorld {
 
 JobRules rules(Seconds every, Seconds restart = Seconds(0)) {
   JobRules made;
-  made.saves = {.to = {CopyPlace::store}, .every = every};
+  made.saves.to = {CopyPlace::store};
+  made.saves.every = every;
   made.restore.restart = restart;
   return made;
 }
