@@ -50,6 +50,12 @@ double quantile(const std::vector<double>& sorted, double share) {
   return sorted[below] + (at - std::floor(at)) * (sorted[above] - sorted[below]);
 }
 
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
 std::optional<double> time_error(const ComparedRow& row) {
   return relative(row.predicted.step_time_s, row.measured.step_time_s);
 }

@@ -29,6 +29,8 @@ struct ErrorSummary {
 
 /// The value below which a share of sorted values lies, between neighbours by their distance. Of at least one value.
 [[nodiscard]] double quantile(const std::vector<double>& sorted, double share);
+/// Of at least one value, in any order.
+[[nodiscard]] double median(std::vector<double> values);
 
 /// Verdicts on rows of which it is known whether they ran out of memory.
 struct MemoryVerdicts {

@@ -5,12 +5,6 @@
 namespace trainyard {
 namespace {
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 /// Rows in columns.
 struct Columns {
   std::vector<double> measured, predicted, ideal;

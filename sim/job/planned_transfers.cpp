@@ -25,25 +25,6 @@ bool keeps_its_own(const std::vector<std::uint64_t>& roles, std::size_t shift) {
   return false;
 }
 
-/// [place] the place of the node whose copies it keeps for `peer`: one before it that has work, as near as none holds the same as the one it
-/// keeps copies for (a copy of what survives elsewhere helps nobody), else the one before it.
-std::vector<int> kept_for(const std::vector<bool>& used, const std::vector<std::uint64_t>& roles) {
-  std::vector<int> users;
-  std::vector<std::uint64_t> held;
-  for (std::size_t i = 0; i < used.size(); ++i)
-    if (used[i]) {
-      users.push_back(int(i));
-      held.push_back(roles[i]);
-    }
-  std::vector<int> kept(used.size(), -1);
-  if (users.size() < 2) return kept;
-  std::size_t shift = 1;
-  while (shift < users.size() && keeps_its_own(held, shift)) ++shift;
-  if (shift == users.size()) shift = 1;
-  for (std::size_t u = 0; u < users.size(); ++u) kept[std::size_t(users[u])] = users[(u + users.size() - shift) % users.size()];
-  return kept;
-}
-
 /// The part of `held` that lies on one node, to another node of as many devices.
 void copy_node(const Holdings& held, const Node& from, const Node& to, Holdings& onto) {
   for (std::size_t i = 0; i < std::min(from.devices.size(), to.devices.size()); ++i) {
@@ -60,6 +41,26 @@ Bytes total(const std::vector<StateMove>& moves) {
 }
 
 }  // namespace
+
+/// [place] the place of the node whose copies it keeps for `peer`: one before it that has work, as near as none holds the same as the one it
+/// keeps copies for (a copy of what survives elsewhere helps nobody), else the one before it.
+std::vector<int> PlannedWorld::kept_for(const Site& site) {
+  const std::vector<bool>& used = site.deployment.used;
+  std::vector<int> users;
+  std::vector<std::uint64_t> held;
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (used[i]) {
+      users.push_back(int(i));
+      held.push_back(site.roles[i]);
+    }
+  std::vector<int> kept(used.size(), -1);
+  if (users.size() < 2) return kept;
+  std::size_t shift = 1;
+  while (shift < users.size() && keeps_its_own(held, shift)) ++shift;
+  if (shift == users.size()) shift = 1;
+  for (std::size_t u = 0; u < users.size(); ++u) kept[std::size_t(users[u])] = users[(u + users.size() - shift) % users.size()];
+  return kept;
+}
 
 const Timeline& PlannedWorld::timeline_of(const std::vector<StateMove>& moves, const Cluster& cluster) {
   const Router router(cluster);
@@ -86,13 +87,12 @@ std::string PlannedWorld::host_shortfall(const Site& site, const Cluster& cluste
     for (const DeviceId device : node.devices) sum += sizes_.of(held[index(device)]);
     return sum;
   };
-  const std::vector<int> kept = kept_for(site.deployment.used, site.roles);
   for (std::size_t place = 0; place < cluster.nodes.size(); ++place) {
     const Node& node = cluster.nodes[place];
     const auto host = std::ranges::find_if(node.devices, [&](DeviceId device) { return cluster.devices[index(device)].kind == DeviceKind::cpu; });
     if (host == node.devices.end() || cluster.devices[index(*host)].memory.value <= 0) continue;
     Bytes copies = bytes_of(node) * (own ? 2.0 : passes ? 1.0 : 0.0);
-    if (peers && kept[place] >= 0) copies += bytes_of(cluster.nodes[std::size_t(kept[place])]) * 2;
+    if (peers && site.kept[place] >= 0) copies += bytes_of(cluster.nodes[std::size_t(site.kept[place])]) * 2;
     const Bytes capacity = cluster.devices[index(*host)].memory, needed = copies + site.step.peak_host_memory;
     if (needed > capacity)
       return fmt::format("{} lacks {} of host memory for copies of the state ({} beside {} of the step; of {})", cluster.devices[index(*host)].name,
@@ -121,10 +121,9 @@ void PlannedWorld::time_saves(Site& site, const Cluster& cluster, const Holdings
 
 std::vector<StateMove> PlannedWorld::moves_to_peers(const Site& site, const Cluster& cluster, const Holdings& held) const {
   std::vector<StateMove> moves;
-  const std::vector<int> kept = kept_for(site.deployment.used, site.roles);
-  for (std::size_t place = 0; place < kept.size(); ++place) {
-    if (kept[place] < 0) continue;
-    const Node &from = cluster.nodes[std::size_t(kept[place])], &to = cluster.nodes[place];
+  for (std::size_t place = 0; place < site.kept.size(); ++place) {
+    if (site.kept[place] < 0) continue;
+    const Node &from = cluster.nodes[std::size_t(site.kept[place])], &to = cluster.nodes[place];
     for (std::size_t i = 0; i < std::min(from.devices.size(), to.devices.size()); ++i) {
       const std::vector<StatePart>& parts = held[index(from.devices[i])];
       if (parts.empty()) continue;
@@ -206,7 +205,7 @@ std::vector<StateFetch> PlannedWorld::fetches_of(const KnownTransfer& known, con
 std::uint64_t PlannedWorld::peer_key(const HeldBy& hosts, NodeId node) const {
   const auto place = hosts.place_of.find(node);
   if (place == hosts.place_of.end() || !saves_to(CopyPlace::peer)) return 0;
-  const int of = kept_for(hosts.site->deployment.used, hosts.site->roles)[std::size_t(place->second)];
+  const int of = hosts.site->kept[std::size_t(place->second)];
   return of < 0 ? 0 : hosts.site->roles[std::size_t(of)];
 }
 
@@ -296,7 +295,7 @@ std::optional<PlannedWorld::KnownTransfer> PlannedWorld::simulate_transfer(const
 Holdings PlannedWorld::copies_at(const HeldBy& held, const std::vector<NodeId>& nodes, const Cluster& cluster, bool in_hosts) {
   const Cluster old = subset(setting_.cluster, held.site->nodes);
   const Holdings& all = holdings_at(*held.site);
-  const std::vector<int> kept = kept_for(held.site->deployment.used, held.site->roles);
+  const std::vector<int>& kept = held.site->kept;
   Holdings copies(cluster.devices.size());
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const auto place = held.place_of.find(nodes[n]);

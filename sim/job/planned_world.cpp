@@ -251,6 +251,7 @@ std::string PlannedWorld::fill_deployment(Site& site, const Cluster& cluster, bo
   for (const DeviceId device : devices_of(site.planned.plan)) made.watts += cluster.type_of(device).power_watts * (1 - site.step.bubble_fraction);
   const Holdings held = holdings(site, cluster);
   for (const Node& node : cluster.nodes) site.roles.push_back(role_of(node, held));
+  site.kept = kept_for(site);
   if (std::string lacking = host_shortfall(site, cluster, held); !lacking.empty()) return lacking;
   time_saves(site, cluster, held);
   return "";

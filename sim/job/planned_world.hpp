@@ -60,6 +60,7 @@ class PlannedWorld final : public JobWorld {
     StepReport step;
     Deployment deployment;               ///< nodes as above
     std::vector<std::uint64_t> roles;    ///< [place] what its devices hold; 0: nothing
+    std::vector<int> kept;               ///< [place] the place whose copies it keeps for `peer`; -1: none
   };
   struct HeldBy;
   /// Of the strategy for an arrangement: which of its places have work.
@@ -96,6 +97,7 @@ class PlannedWorld final : public JobWorld {
   [[nodiscard]] Replanned replan(const std::vector<NodeId>& order, int old, const std::vector<std::optional<NodeId>>& now_of);
   [[nodiscard]] Replanned find_site(const std::vector<NodeId>& order, Planned planned, const Cluster& cluster);
   [[nodiscard]] std::string fill_deployment(Site& site, const Cluster& cluster, bool by_recovery);
+  [[nodiscard]] static std::vector<int> kept_for(const Site& site);
   [[nodiscard]] Holdings holdings(const Site& site, const Cluster& cluster) const;
   [[nodiscard]] const Holdings& holdings_at(const Site& site);
   [[nodiscard]] bool saves_to(CopyPlace place) const;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/units/error.hpp"
+#include "validation/comparison.hpp"
 #include "validation/fit/descend.hpp"
 
 namespace trainyard::fit {
@@ -13,12 +14,6 @@ namespace {
 
 constexpr std::size_t kGroups = 5, kFewestShapes = 8, kFewestSizes = 5;
 constexpr double kSmoothing = 0.03, kMostFactor = 10;
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
 
 /// Of ratios, as a share of 1.
 double median_error(const std::vector<double>& ratios) {
