@@ -41,7 +41,7 @@ bool cuts_shared_table_differently(const Question& q) {
   return any_stage(q, [&](const Stage& stage) {
     std::set<int> sizes;
     for (const LayerId layer : layers_of(stage))
-      if (shares_table(q.workload, layer)) sizes.insert(axis_size(*settings_of(stage, layer, q.workload).layout, AxisKind::tensor));
+      if (shares_table(q.workload, layer)) sizes.insert(axis_size(*q.settings_at(stage, layer).layout, AxisKind::tensor));
     return sizes.size() > 1;
   });
 }
@@ -52,7 +52,7 @@ bool size_differs_in_pipeline(const Question& q, AxisKind kind) {
       std::set<int> sizes;
       for (const StageId stage : pipeline.stages)
         for (const LayerId layer : layers_of(part.stages[index(stage)]))
-          sizes.insert(axis_size(*settings_of(part.stages[index(stage)], layer, q.workload).layout, kind));
+          sizes.insert(axis_size(*q.settings_at(part.stages[index(stage)], layer).layout, kind));
       return sizes.size() > 1;
     });
   });
@@ -68,7 +68,7 @@ bool differs_between_pipelines(const Question& q, Of of) {
     for (const Pipeline& pipeline : part.pipelines)
       for (const StageId id : pipeline.stages) {
         const Stage& stage = part.stages[index(id)];
-        for (const LayerId layer : layers_of(stage)) seen[layer].insert(of(settings_of(stage, layer, q.workload)));
+        for (const LayerId layer : layers_of(stage)) seen[layer].insert(of(q.settings_at(stage, layer)));
       }
     return std::ranges::any_of(seen, [](const auto& entry) { return entry.second.size() > 1; });
   });
@@ -223,7 +223,7 @@ bool adds_on_several_hosts(const Question& q) {
     for (const Stage& stage : part.stages)
       for (const auto& chunk : stage.chunks)
         for (const LayerId layer : chunk) {
-          const Settings settings = settings_of(stage, layer, q.workload);
+          const Settings settings = q.settings_at(stage, layer);
           if (on_host(settings, State::gradients) && settings.zero != 3) added.insert(layer);
           for (const DeviceId device : stage.devices) nodes[layer].insert(q.cluster.devices[index(device)].node);
         }
@@ -268,7 +268,7 @@ bool wires_table_differently(const Question& q) {
     std::set<int> wires;
     for (const Stage& stage : part.stages)
       for (const LayerId layer : layers_of(stage))
-        if (shares_table(q.workload, layer)) wires.insert(wire_number(settings_of(stage, layer, q.workload)));
+        if (shares_table(q.workload, layer)) wires.insert(wire_number(q.settings_at(stage, layer)));
     return wires.size() > 1;
   });
 }
@@ -323,7 +323,7 @@ bool has_expert_axis_for_others(const Question& q) {
 /// Axes of experts by their sizes; nothing where they follow the layout of the rest.
 std::optional<std::pair<int, int>> experts_apart(const Question& q, const Stage& stage, LayerId layer) {
   if (!has_experts(q, layer)) return std::nullopt;
-  const Layout rest = *settings_of(stage, layer, q.workload).layout, experts = *settings_of(stage, layer, q.workload, "experts").layout;
+  const Layout rest = *q.settings_at(stage, layer).layout, experts = *settings_of(stage, layer, q.workload, "experts").layout;
   const std::pair sizes(axis_size(experts, AxisKind::items), axis_size(experts, AxisKind::tensor));
   return sizes.first > 1 || sizes.second != axis_size(rest, AxisKind::tensor) ? std::optional(sizes) : std::nullopt;
 }
@@ -332,7 +332,7 @@ template <class Predicate>
 bool experts_apart_with(const Question& q, Predicate predicate) {
   return any_stage(q, [&](const Stage& stage) {
     return std::ranges::any_of(layers_of(stage), [&](LayerId layer) {
-      return experts_apart(q, stage, layer).has_value() && predicate(settings_of(stage, layer, q.workload));
+      return experts_apart(q, stage, layer).has_value() && predicate(q.settings_at(stage, layer));
     });
   });
 }
@@ -410,7 +410,7 @@ constexpr Construct kNotSimulated[] = {
        return any_stage(q, [&](const Stage& stage) {
          return std::ranges::any_of(layers_of(stage), [&](LayerId layer) {
            const auto sizes = experts_apart(q, stage, layer);
-           return sizes && axis_size(*settings_of(stage, layer, q.workload).layout, AxisKind::tensor) % sizes->second != 0;
+           return sizes && axis_size(*q.settings_at(stage, layer).layout, AxisKind::tensor) % sizes->second != 0;
          });
        });
      }},
@@ -419,7 +419,7 @@ constexpr Construct kNotSimulated[] = {
      [](const Question& q) {
        return any_stage(q, [&](const Stage& stage) {
          return std::ranges::any_of(layers_of(stage), [&](LayerId layer) {
-           const Layout layout = *settings_of(stage, layer, q.workload).layout;
+           const Layout layout = *q.settings_at(stage, layer).layout;
            return has_experts(q, layer) && axis_size(layout, AxisKind::rows) * axis_size(layout, AxisKind::columns) * axis_size(layout, AxisKind::inner) > 1;
          });
        });

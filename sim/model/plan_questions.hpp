@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -12,10 +13,47 @@
 
 namespace trainyard::plan_check {
 
+/// Settings of a stage's layers, worked out once: those that no rule names have the same.
+class StageSettings {
+ public:
+  StageSettings(const Stage& stage, const Workload& workload) {
+    for (const auto& chunk : stage.chunks)
+      for (const LayerId layer : chunk) add(stage, layer, workload);
+  }
+  [[nodiscard]] const Settings& of(LayerId layer) const {
+    const auto own = named_.find(layer);
+    return own != named_.end() ? own->second : common_.front();
+  }
+  template <class Predicate>
+  [[nodiscard]] bool any(Predicate predicate) const {
+    return std::ranges::any_of(common_, predicate) || std::ranges::any_of(named_, [&](const auto& entry) { return predicate(entry.second); });
+  }
+
+ private:
+  void add(const Stage& stage, LayerId layer, const Workload& workload) {
+    const bool named = std::ranges::any_of(stage.rules, [&](const Rule& rule) { return std::ranges::find(rule.layers, layer) != rule.layers.end(); });
+    if (named)
+      named_.try_emplace(layer, settings_of(stage, layer, workload));
+    else if (common_.empty())
+      common_.push_back(settings_of(stage, layer, workload));
+  }
+
+  std::vector<Settings> common_;         ///< one or none
+  std::map<LayerId, Settings> named_;
+};
+
 struct Question {
+  Question(const Plan& the_plan, const Cluster& the_cluster, const Workload& the_workload) : plan(the_plan), cluster(the_cluster), workload(the_workload) {
+    for (const PlanPhase& phase : plan.phases)
+      for (const Part& part : phase.parts)
+        for (const Stage& stage : part.stages) settings.try_emplace(&stage, stage, workload);
+  }
+  [[nodiscard]] const Settings& settings_at(const Stage& stage, LayerId layer) const { return settings.at(&stage).of(layer); }
+
   const Plan& plan;
   const Cluster& cluster;
   const Workload& workload;
+  std::map<const Stage*, StageSettings> settings{};
 };
 struct Construct {
   std::string_view name;
@@ -55,9 +93,7 @@ template <class Of>
 bool differs_inside_stage(const Question& q, Of of) {
   return any_stage(q, [&](const Stage& stage) {
     const std::vector<LayerId> layers = layers_of(stage);
-    return std::ranges::any_of(layers, [&](LayerId layer) {
-      return of(settings_of(stage, layer, q.workload)) != of(settings_of(stage, layers.front(), q.workload));
-    });
+    return !layers.empty() && q.settings.at(&stage).any([&](const Settings& s) { return of(s) != of(q.settings_at(stage, layers.front())); });
   });
 }
 
@@ -72,9 +108,7 @@ inline bool has_plain_stages(const Question& q) {
 
 template <class Of>
 bool any_layer_settings(const Question& q, Of of) {
-  return any_stage(q, [&](const Stage& stage) {
-    return std::ranges::any_of(layers_of(stage), [&](LayerId layer) { return of(settings_of(stage, layer, q.workload)); });
-  });
+  return std::ranges::any_of(q.settings, [&](const auto& entry) { return entry.second.any(of); });
 }
 
 /// Those of cuts inside a layer: grids, slices, streams.
