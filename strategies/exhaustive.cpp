@@ -44,6 +44,7 @@ struct StageWay {
   int tensor = 1;
   int first = 0, last = 0;
   RecomputeKind recompute = RecomputeKind::none;
+  Seconds sends{};                       ///< one message to the next stage
 };
 
 /// One way for one set of GPUs to be a pipeline: step(n) = sum + (n - 1) · slowest.
@@ -179,7 +180,9 @@ class ExhaustiveSearch {
     at.first = first;
     at.last = last;
     at.recompute = kRecomputes[std::size_t(found - known.runs.begin())];
-    const Seconds time = found->time(first, last) + (stage + 1 < way.stages.size() ? transfer(at, way.stages[stage + 1], *found) * 2.0 : Seconds(0));
+    // A message holds both its ends, and both directions of a link are busy at once.
+    at.sends = stage + 1 < way.stages.size() ? transfer(at, way.stages[stage + 1], *found) : Seconds(0);
+    const Seconds time = found->time(first, last) + at.sends + (stage > 0 ? way.stages[stage - 1].sends : Seconds(0));
     way.sum += time;
     way.slowest = std::max(way.slowest, time);
     return true;

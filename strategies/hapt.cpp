@@ -116,7 +116,7 @@ class HaptSearch {
     std::vector<StageLoad> loads = chain_loads(tools_, stages, shape);
     auto cut = balance_layers(loads);
     if (!cut) return false;
-    const std::vector<int> depth = depths(stages, loads, *cut, shape);
+    const std::vector<int> depth = depths(stages, *cut, shape);
     std::vector<Seconds> hidden;
     for (std::size_t s = 0; s < loads.size(); ++s) {
       loads[s].in_flight = depth[s];
@@ -133,11 +133,11 @@ class HaptSearch {
   }
 
   /// 1f1b's S - s, and for every hop on the way ceil(2 · hop / (f + b)) more, so that a message there and back waits for nobody.
-  std::vector<int> depths(const std::vector<StageUnits>& stages, const std::vector<StageLoad>& loads, const BalancedCut& cut, const ChainShape& shape) const {
+  std::vector<int> depths(const std::vector<StageUnits>& stages, const BalancedCut& cut, const ChainShape& shape) const {
     std::vector<int> depth(stages.size(), 1);
     const Seconds pass = cut.slowest;
     for (std::size_t s = stages.size() - 1; s-- > 0;)
-      depth[s] = depth[s + 1] + 1 + int(std::ceil(loads[s].transfer / pass - 1e-9));
+      depth[s] = depth[s + 1] + 1 + int(std::ceil(2.0 * hop_time(tools_, stages[s], stages[s + 1], shape) / pass - 1e-9));
     for (int& held : depth) held = std::min(held, shape.micro_batches);
     return depth;
   }

@@ -211,7 +211,9 @@ class Estimator {
       add_layers(work, times);
     else
       add_slices(work, role.cut, times);
-    if (role.position + 1 < role.stages && role.section + 1 == role.sections) times.transfer = 2.0 * transfer_time(cell);
+    // A message holds both its ends, and both directions of a link are busy at once.
+    if (role.position + 1 < role.stages && role.section + 1 == role.sections) times.transfer += transfer_time(cell);
+    if (role.position > 0 && role.section == 0) times.transfer += transfer_time(sender_to(cell));
     return times;
   }
 
@@ -235,6 +237,13 @@ class Estimator {
     for (const double part : change.parts) parts.push_back(activations * part);
     ring.shape.kind = change.kind;
     return uneven_cost(ring.shape, ring.transport, parts, gather).alone(ring.shape.ring_rate);
+  }
+
+  /// A cell of the stage before whose samples come here.
+  int sender_to(int cell) const {
+    const StageRole& role = placement_.role(cell);
+    const int first = placement_.role_at(role.pipeline, role.position - 1);
+    return placement_.partners(cell, first + placement_.roles[first].sections - 1).front().cell;
   }
 
   Seconds transfer_time(int cell) const {

@@ -15,7 +15,7 @@ struct StageLoad {
   std::vector<Bytes> states, kept, transient;   ///< [layer]
   double in_flight = 1;                  ///< micro-batches whose activations it keeps
   Bytes usable{};                        ///< of its smallest device
-  Seconds transfer{};                    ///< added to its time: what it exchanges with the next stage, there and back
+  Seconds transfer{};                    ///< added to its time: one message with the stage before and one with the next, for the two directions go at once
 };
 
 /// How the states of a layer are shared.

@@ -53,7 +53,7 @@ int LayoutPipelines::micro_batches(const LayoutPipeline& pipeline) const { retur
 
 std::optional<PricedPipeline> LayoutPipelines::price(const LayoutPipeline& pipeline, Budget& budget) {
   PricedPipeline priced;
-  Seconds sum{}, slowest{}, exposed{};
+  Seconds sum{}, slowest{}, exposed{}, arrival{};
   for (int s = 0; s < pipeline.stages; ++s) {
     const std::vector<DeviceId> devices = devices_of(pipeline, s);
     LayoutQuestion question{devices, pipeline.bounds[s], pipeline.bounds[s + 1], pipeline.micro_batch, micro_batches(pipeline), 1, pipeline.memory_share};
@@ -61,10 +61,12 @@ std::optional<PricedPipeline> LayoutPipelines::price(const LayoutPipeline& pipel
     std::optional<LayoutAnswer> answer = search_.best(question, budget);
     if (!answer) return std::nullopt;
     Seconds time = answer->micro_batch;
+    time += arrival;  // a message holds both its ends
     if (s + 1 < pipeline.stages) {
       const LayerLayout& last = answer->layers.back();
       const Bytes output = search_.costs().of({{devices.front()}, double(pipeline.micro_batch) / last.data, RecomputeKind::none})[pipeline.bounds[s + 1] - 1].output;
-      time += 2.0 * transfer_time(router_, context_.cluster, devices.back(), devices_of(pipeline, s + 1).front(), output / double(last.tensor));
+      arrival = transfer_time(router_, context_.cluster, devices.back(), devices_of(pipeline, s + 1).front(), output / double(last.tensor));
+      time += arrival;
     }
     sum += time;
     slowest = std::max(slowest, time);

@@ -45,7 +45,11 @@ std::vector<StageLoad> chain_loads(const ChainTools& tools, const std::vector<St
   for (std::size_t s = 0; s < stages.size(); ++s) {
     StageLoad load = slowest_load(tools, stages[s], shape);
     load.in_flight = std::min(shape.micro_batches, int(stages.size() - s));
-    if (s + 1 < stages.size()) load.transfer = hop_time(tools, stages[s], stages[s + 1], shape) * 2.0;
+    if (s > 0) {  // both directions of a link are busy at once, and a message holds both its ends
+      const Seconds hop = hop_time(tools, stages[s - 1], stages[s], shape);
+      loads.back().transfer += hop;
+      load.transfer += hop;
+    }
     loads.push_back(std::move(load));
   }
   return loads;

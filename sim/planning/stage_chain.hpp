@@ -38,7 +38,7 @@ struct ChainTools {
 /// `domains` one after the other, each cut into as many stages of `data` neighbouring units as it has; what is left over is unused.
 [[nodiscard]] std::vector<StageUnits> stages_over(const std::vector<std::vector<TensorUnit>>& domains, int data);
 
-/// What each stage would take of each layer on its slowest unit: 1f1b's micro-batches in flight, transfers to the next stage as a
+/// What each stage would take of each layer on its slowest unit: 1f1b's micro-batches in flight, transfers to its neighbours as a
 /// layer in the middle sends them. In the shape, micro_batch divides by every stage's units.
 [[nodiscard]] std::vector<StageLoad> chain_loads(const ChainTools& tools, const std::vector<StageUnits>& stages, const ChainShape& shape);
 

@@ -207,3 +207,27 @@ TEST_CASE("of the finalists the fastest in simulation is taken, with its own est
   CHECK(planned.rejected[0].why == "a dead link");
   CHECK(planned.rejected[1].why == "slower: 5 s");
 }
+
+TEST_CASE("a message holds the stage that sends it and the one that receives it") {
+  const std::string nodes = "{name: a, gpu: A100-SXM4-80GB, gpus_per_node: 1, count: 3, nics: 1, nic: 5 Gbps, transport: ethernet}";
+  const Scenario scenario = fixture::scenario_of(nodes, "{kind: star}", "megatron");
+  Scripted simulator({});
+  const PlanningContext context{scenario.variants[0].cluster, scenario.variants[0].workload, simulator, 1};
+  const Router router(context.cluster);
+  LayerCosts costs(context.cluster, context.workload, router);
+  const ChainTools tools{context, router, costs};
+  const std::vector<StageUnits> stages = stages_over({tensor_units(context.cluster, nodes_with_gpus(context.cluster), 1)}, 1);
+  const ChainShape shape{1, 8, RecomputeKind::none, 0};
+  const Seconds hop = hop_time(tools, stages[0], stages[1], shape);
+  CHECK(hop > 0_s);
+  const std::vector<StageLoad> three = chain_loads(tools, stages, shape);
+  CHECK(three[0].transfer == hop);
+  CHECK(three[1].transfer == 2.0 * hop);
+  CHECK(three[2].transfer == hop);
+  // So that the link between two stages, however slow, moves no layers from one to the other.
+  std::vector<StageLoad> two = chain_loads(tools, {stages[0], stages[1]}, shape);
+  const auto over_link = balance_layers(two);
+  for (StageLoad& load : two) load.transfer = 0_s;
+  REQUIRE(over_link.has_value());
+  CHECK(over_link->bounds == balance_layers(two)->bounds);
+}
