@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <memory>
-#include <optional>
 
 #include "sim/engine/file_descriptor.hpp"
 #include "sim/engine/nursery.hpp"
@@ -69,6 +69,8 @@ class Conversation {
 
   [[nodiscard]] std::size_t which() const { return which_; }
   [[nodiscard]] bool is_over() const { return !talk_.is_open() && !errors_.is_open() && !report_.is_open(); }
+  /// Its worker has no more to do than to end.
+  [[nodiscard]] bool has_answered() const { return is_over() || answer_is_whole(); }
 
   void append_to(std::vector<pollfd>& wanted) const {
     const bool writing = sent_ < request_.size();
@@ -86,9 +88,10 @@ class Conversation {
   }
 
   [[nodiscard]] WorkerAnswer result() {
-    if (std::optional<std::string> answer = whole_answer()) {
-      if (answer->front() == '\1') return answer->substr(1);
-      return WorkerFailure{answer->substr(1), words()};
+    if (answer_is_whole()) {
+      std::string text = answer_.substr(sizeof(std::uint64_t) + 1);
+      if (answer_[sizeof(std::uint64_t)] == '\1') return text;
+      return WorkerFailure{std::move(text), words()};
     }
     return WorkerFailure{how_it_ended(), words()};
   }
@@ -118,12 +121,11 @@ class Conversation {
     }
   }
 
-  [[nodiscard]] std::optional<std::string> whole_answer() const {
+  [[nodiscard]] bool answer_is_whole() const {
     std::uint64_t length = 0;
-    if (answer_.size() < sizeof length) return std::nullopt;
+    if (answer_.size() < sizeof length) return false;
     std::memcpy(&length, answer_.data(), sizeof length);
-    if (length == 0 || answer_.size() - sizeof length != length) return std::nullopt;
-    return answer_.substr(sizeof length);
+    return length > 0 && answer_.size() - sizeof length == length;
   }
 
   [[nodiscard]] std::string how_it_ended() const {
@@ -153,12 +155,13 @@ void wait_for_any(const Conversations& active) {
   if (!wanted.empty()) ::poll(wanted.data(), wanted.size(), -1);
 }
 
-void finish(Conversations& active, const std::function<void(std::size_t, WorkerAnswer)>& answered) {
-  for (const auto& conversation : active) {
-    conversation->progress();
-    if (conversation->is_over()) answered(conversation->which(), conversation->result());
-  }
-  std::erase_if(active, [](const auto& conversation) { return conversation->is_over(); });
+/// Takes out those that are over.
+Conversations finished(Conversations& active) {
+  for (const auto& conversation : active) conversation->progress();
+  const auto over = std::ranges::stable_partition(active, [](const auto& conversation) { return !conversation->is_over(); });
+  Conversations taken(std::make_move_iterator(over.begin()), std::make_move_iterator(over.end()));
+  active.erase(over.begin(), over.end());
+  return taken;
 }
 
 }  // namespace
@@ -166,14 +169,17 @@ void finish(Conversations& active, const std::function<void(std::size_t, WorkerA
 void ask_workers(int nursery_socket, std::size_t count, const std::function<std::string(std::size_t)>& request,
                  int jobs, const std::function<void(std::size_t, WorkerAnswer)>& answered) {
   require(jobs >= 1, "at least one worker at a time");
-  Conversations active;
-  for (std::size_t next = 0; next < count || !active.empty();) {
-    while (next < count && active.size() < static_cast<std::size_t>(jobs)) {
+  Conversations active, over;
+  for (std::size_t next = 0; next < count || !active.empty() || !over.empty();) {
+    // The next begin while earlier ones end and before their answers are looked at, so that no core waits for that.
+    while (next < count && std::ranges::count_if(active, [](const auto& one) { return !one->has_answered(); }) < jobs) {
       active.push_back(std::make_unique<Conversation>(next, request(next), nursery_socket));
       ++next;
     }
+    for (const auto& one : over) answered(one->which(), one->result());
+    over.clear();
     wait_for_any(active);
-    finish(active, answered);
+    over = finished(active);
   }
 }
 
