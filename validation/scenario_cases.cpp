@@ -33,6 +33,7 @@ std::shared_ptr<const LongCase> long_case_of(const Scenario& scenario, const Var
 Case case_of(const Scenario& scenario, const Variant& variant, const StrategyChoice& choice) {
   Case made{scenario.name, variant.name, choice.name, &variant.cluster, &variant.workload, options_of(choice), scenario.directory,
             scenario.seed, scenario.jitter};
+  made.replay = variant.replay.get();
   made.share = variant.share.get();
   for (const OtherJob& job : variant.jobs) {
     Case other = made;

@@ -15,6 +15,7 @@
 #include "workloads/operators.hpp"
 #include "workloads/profile_section.hpp"
 #include "workloads/routing_section.hpp"
+#include "workloads/traces/trace_section.hpp"
 
 namespace trainyard {
 namespace {
@@ -22,7 +23,7 @@ namespace {
 constexpr const char* kDefaultSoftware = "megatron-core-2024";
 constexpr const char* kDefaultPrecision = "bf16";
 /// Keys whose lowering does not exist yet: they parse, and are refused by name.
-constexpr std::array kReserved{"data", "trace", "format"};
+constexpr std::array kReserved{"data"};
 
 Schema model_schema() {
   std::vector<SchemaField> fields = architecture_fields();
@@ -64,7 +65,7 @@ class WorkloadBuilder {
 
   Workload build() {
     refuse_reserved();
-    if (section_["trace"]) return {};
+    refuse_trace_keys();
     simple_values();
     const ProfileTable profile = section_["profile"] ? profile_table() : ProfileTable{};
     software();
@@ -99,6 +100,12 @@ class WorkloadBuilder {
       if (section_[key]) not_simulated(section_[key].place(), key);
     const View method = section_["method"];
     if (method && method.is_scalar() && method.text() == "zeroth_order") not_simulated(method.place(), "method " + method.text());
+  }
+
+  /// A trace is read elsewhere (traces/trace_section.hpp).
+  void refuse_trace_keys() {
+    for (const SchemaField& field : trace_fields())
+      if (section_[field.name]) diagnostics_.add(section_[field.name].place(), field.name == "trace" ? "a trace cannot be trained beside others" : "is of a trace, and there is no `trace`");
   }
 
   double required_count(const char* key) {
@@ -266,6 +273,7 @@ Schema workload_schema() {
       schema::optional("method", method_schema(), "backprop"),
       schema::optional("convergence", convergence_schema()),
       schema::optional("routing", routing_schema(), "uniform")};
+  for (SchemaField& field : trace_fields()) fields.push_back(std::move(field));
   for (const char* key : kReserved) fields.push_back(schema::optional(key, schema::any("reserved; not simulated yet")));
   return schema::object(std::move(fields), "what is trained: model, data and training software");
 }

@@ -139,6 +139,7 @@ void add_simulation_options(CLI::App& verb, Arguments& arguments, RawOptions& ra
   verb.add_option("--color", raw.colour, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN");
+  verb.add_option("--against", arguments.against, "of a replayed trace: compare it with this recorded timeline, operation by operation")->type_name("TRACE");
   add_detail(verb, raw);
   verb.add_option("--seeds", arguments.seeds, "over a horizon: mean and interval over so many seeds, from the scenario's on")
       ->check(CLI::Range(1, kMostSeeds))

@@ -24,6 +24,7 @@ struct Arguments {
   Format format = Format::table;
   Colour colour = Colour::automatic;
   std::string out, trace, report;  ///< files; "": standard output, no trace, no page
+  std::string against;             ///< `run`: a recorded timeline that replays are compared with; "": none
   int jobs = 1, seeds = 1;
   bool timings = false, quiet = false, symmetry = true, full_detail = false;
   bool why = false, sensitivity = false;  ///< `compare`

@@ -4,6 +4,7 @@
 #include "sim/cli/explain_memory.hpp"
 #include "sim/cli/explain_topology.hpp"
 #include "sim/cli/scenarios.hpp"
+#include "sim/model/execution_trace.hpp"
 #include "sim/report/describe.hpp"
 #include "sim/report/output_file.hpp"
 #include "sim/report/wrapping.hpp"
@@ -49,7 +50,19 @@ std::string jobs_text(const Variant& variant) {
   return text + "\n";
 }
 
+/// What there is to say of a trace before it is replayed.
+std::string replay_text(const TraceReplay& replay) {
+  std::size_t nodes = 0;
+  for (const RankTrace& file : replay.trace.files) nodes += file.nodes.size();
+  std::string text = fmt::format("  {} ranks, {} files, {} nodes, {} communicators\n", replay.trace.file_of_rank.size(), replay.trace.files.size(), nodes, replay.trace.groups.size());
+  if (!replay.trace.device.empty()) text += fmt::format("  recorded on {}\n", replay.trace.device);
+  for (const std::string& remark : replay.trace.remarks) text += "  " + remark + "\n";
+  return text;
+}
+
 std::string variant_text(const Scenario& scenario, const Variant& variant) {
+  if (variant.replay)
+    return fmt::format("cluster: {}\n{}\nworkload: replay of {}\n{}\n", one_line(variant.cluster), description(variant.cluster), one_row(variant.replay->source), replay_text(*variant.replay));
   const std::string which = variant.name.empty() ? "" : " of variant " + one_row(variant.name);
   const std::string memory = memory_text(scenario, variant);
   const std::string market = scenario.has_market ? market_text(variant.market, variant.all_nodes()) : "";
@@ -73,7 +86,7 @@ std::string explain_text(const Arguments& arguments) {
       continue;
     }
     for (const Variant& variant : scenario.variants) text += variant_text(scenario, variant);
-    text += strategies_text(scenario);
+    if (!scenario.variants.front().replay) text += strategies_text(scenario);
   }
   return text;
 }

@@ -8,6 +8,7 @@
 #include "sim/cli/selection.hpp"
 #include "sim/config/text_file.hpp"
 #include "sim/job/case.hpp"
+#include "sim/model/execution_trace.hpp"
 #include "sim/planning/plan_text.hpp"
 #include "sim/report/output_file.hpp"
 #include "sim/report/page/page.hpp"
@@ -18,6 +19,7 @@
 #include "sim/report/trace.hpp"
 #include "sim/units/error.hpp"
 #include "validation/scenario_cases.hpp"
+#include "workloads/traces/trace_section.hpp"
 
 namespace trainyard {
 namespace {
@@ -36,7 +38,17 @@ void check_sensitivity(const Scenario& scenario) {
     if (!variant.jobs.empty()) throw UserError("--sensitivity: " + scenario.file + " has other jobs beside; sensitivity is of one job's steps");
 }
 
+/// A trace has no strategy, and is what it is.
+void check_replay(const Arguments& arguments, const Scenario& scenario) {
+  const bool replays = scenario.variants.front().replay != nullptr;
+  if (!replays && !arguments.against.empty()) throw UserError("--against: " + scenario.file + " trains a model; a recorded timeline is compared with a replayed trace (`workload: {trace: ..}`)");
+  if (!replays) return;
+  if (!arguments.strategies.empty()) throw UserError("--strategies: " + scenario.file + " replays a trace, which has none");
+  if (arguments.sensitivity) throw UserError("--sensitivity: " + scenario.file + " replays a trace; sensitivity is of a strategy's steps");
+}
+
 Selected select(const Arguments& arguments, Scenario scenario) {
+  check_replay(arguments, scenario);
   Selected selected;
   selected.strategies = select_strategies(scenario, arguments.strategies);
   if (arguments.verb == Verb::compare) {
@@ -81,8 +93,10 @@ std::vector<CaseResult> over_seeds(std::vector<CaseResult> results, int seeds) {
 }
 
 std::vector<CaseResult> run_all(const Arguments& arguments, const std::vector<Case>& cases,
-                                const WorkerNursery& nursery) {
+                                const ExecutionTrace* against, const WorkerNursery& nursery) {
   CaseOptions options;
+  options.against = against;
+  options.against_name = arguments.against;
   const int at_a_time = std::clamp(arguments.jobs, 1, std::max(1, static_cast<int>(cases.size())));
   options.jobs = std::max(1, arguments.jobs / at_a_time);
   options.symmetry = arguments.symmetry;
@@ -154,7 +168,9 @@ std::string page_text(const Arguments& arguments, const std::vector<Selected>& a
 
 int simulate(const Arguments& arguments, const WorkerNursery& nursery) {
   const std::vector<Selected> all = select_all(arguments);
-  std::vector<TableBlock> blocks = blocks_of(all, over_seeds(run_all(arguments, cases_of(all, arguments.seeds), nursery), arguments.seeds));
+  const std::optional<ExecutionTrace> against = arguments.against.empty() ? std::nullopt : std::optional(read_trace(arguments.against, ""));
+  std::vector<CaseResult> cases = run_all(arguments, cases_of(all, arguments.seeds), against ? &*against : nullptr, nursery);
+  std::vector<TableBlock> blocks = blocks_of(all, over_seeds(std::move(cases), arguments.seeds));
   compare_rows(arguments, blocks);
   const std::string table = arguments.format == Format::table ? text_of(arguments, blocks, {}) : "";
   const std::string page = arguments.report.empty() ? "" : page_text(arguments, all, blocks);

@@ -9,6 +9,7 @@
 #include "sim/job/case_setting.hpp"
 #include "sim/job/error_bands.hpp"
 #include "sim/job/long_job.hpp"
+#include "sim/job/replay_case.hpp"
 #include "sim/job/sensitivity.hpp"
 #include "sim/job/step_memory.hpp"
 #include "sim/job/step_simulator.hpp"
@@ -109,6 +110,10 @@ CaseResult run_case(const Case& which, const CaseOptions& options, const WorkerN
   result.variant = which.variant;
   result.strategy = which.strategy;
   try {
+    if (which.replay != nullptr) {
+      run_replay(which, options, nursery, result);
+      return result;
+    }
     result.ground = ground_of(*which.cluster, *which.workload);
     which.long_case ? run_long_timed(which, options, nursery, memory, result) : plan_and_simulate(which, options, nursery, result);
   } catch (const UserError& error) {

@@ -19,6 +19,9 @@
 
 namespace trainyard {
 
+struct ExecutionTrace;
+struct TraceReplay;
+
 /// What a case needs beside a cluster and a workload to run for hours to months.
 struct LongCase {
   LongRun run;
@@ -38,6 +41,7 @@ struct Case {
   const ClusterShare* share = nullptr;   ///< with others beside, and of these: what `cluster` is of the whole
   std::vector<Case> beside{};            ///< jobs that train at the same time on devices of their own
   std::shared_ptr<const LongCase> long_case{};  ///< null: one step
+  const TraceReplay* replay = nullptr;   ///< instead of a strategy: what is run, on `cluster`
 };
 
 struct CaseOptions {
@@ -46,6 +50,8 @@ struct CaseOptions {
   bool full_detail = false;              ///< every operator a task of its own
   bool alone_communication = false;      ///< communication in closed form, for ablations
   bool keep_trace = false;               ///< fill CaseResult::trace
+  const ExecutionTrace* against = nullptr;  ///< of a replay: the recorded timeline that it is compared with
+  std::string against_name{};            ///< the same, as the user named it
   bool sensitivity = false;              ///< fill CaseResult::sensitivity: several more simulations, and one more search
 };
 

@@ -105,11 +105,28 @@ template <Is<ErrorBand> T, class V>
 void visit_fields(T& b, V&& visit) {
   visit(b.group, b.rows, b.median, b.low, b.high, b.eight_of_ten);
 }
+template <Is<ReplayRank> T, class V>
+void visit_fields(T& r, V&& visit) {
+  visit(r.rank, r.device, r.nodes, r.exchanges, r.work, r.computing, r.communication, r.exposed, r.host, r.idle);
+}
+template <Is<ReplayDifference> T, class V>
+void visit_fields(T& d, V&& visit) {
+  visit(d.rank, d.id, d.name, d.recorded, d.simulated, d.recorded_begin, d.simulated_begin);
+}
+template <Is<ReplayComparison> T, class V>
+void visit_fields(T& c, V&& visit) {
+  visit(c.source, c.recorded_step, c.simulated_step, c.matched, c.unmatched_recorded, c.unmatched_simulated, c.recorded_computing, c.simulated_computing,
+        c.recorded_communication, c.simulated_communication, c.worst);
+}
+template <Is<ReplayReport> T, class V>
+void visit_fields(T& r, V&& visit) {
+  visit(r.source, r.heading, r.nodes, r.exchanges, r.exchanged, r.ranks, r.recorded_step, r.against);
+}
 template <Is<CaseResult> T, class V>
 void visit_fields(T& c, V&& visit) {
   visit(c.scenario, c.variant, c.strategy, c.status, c.reason, c.user_error, c.plan_json, c.plan_line, c.step, c.ground, c.job, c.job_trace, c.seeds, c.recovery,
         c.planner_estimate, c.rejected, c.traits, c.critical_path, c.sensitivity, c.error_band, c.error_band_from, c.pareto_front, c.remarks, c.planner_truncated,
-        c.alone_step_time, c.jobs, c.trace, c.planner_wall, c.simulation_wall);
+        c.alone_step_time, c.jobs, c.replay, c.trace, c.planner_wall, c.simulation_wall);
 }
 
 namespace {

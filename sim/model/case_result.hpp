@@ -10,6 +10,7 @@
 #include "sim/model/job_report.hpp"
 #include "sim/model/job_trace.hpp"
 #include "sim/model/plan_traits.hpp"
+#include "sim/model/replay_report.hpp"
 #include "sim/model/sensitivity.hpp"
 #include "sim/model/step_report.hpp"
 #include "sim/model/task_graph.hpp"
@@ -60,6 +61,7 @@ struct CaseResult {
   std::vector<JobResult> jobs;           ///< the others
   std::vector<std::string> remarks;      ///< of the planner
   bool planner_truncated = false;        ///< its budget ended before its search: the Plan is the best it had seen
+  std::optional<ReplayReport> replay;    ///< of a trace; `step` then has times, tasks and price only
   std::optional<StepTrace> trace;
   Seconds planner_wall{}, simulation_wall{};
 };

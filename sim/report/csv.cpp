@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -39,12 +40,18 @@ std::string cell(const Json& value) {
 
 void flatten(const Json& object, const std::string& prefix, Columns& columns) {
   for (const auto& [key, value] : object.items()) {
-    if (key == "timeline" || key == "critical_path" || key == "sensitivity" || key == "rejected") continue;  // tables of their own: in JSON
+    if (key == "timeline" || key == "critical_path" || key == "sensitivity" || key == "rejected" || key == "ranks" || key == "against") continue;  // tables of their own: in JSON
     if (value.is_object() && key != "plan")
       flatten(value, prefix + key + ".", columns);
     else
       columns.emplace_back(prefix + key, cell(value));
   }
+}
+
+/// "" where there is no such column.
+std::string value_in(const Columns& columns, const std::string& name) {
+  const auto found = std::ranges::find(columns, name, &std::pair<std::string, std::string>::first);
+  return found != columns.end() ? found->second : "";
 }
 
 template <class Pick>
@@ -79,12 +86,15 @@ std::string to_csv(const std::vector<SavedRecord>& records) {
 std::string to_csv(const std::vector<CaseResult>& results, const ResultHead& head) {
   Columns names;
   const bool over_horizon = any_over_horizon(results);
-  flatten(to_record(CaseResult{}, head.timings, over_horizon), "", names);
+  CaseResult empty;
+  if (std::ranges::any_of(results, [](const CaseResult& result) { return result.replay.has_value(); })) empty.replay.emplace();
+  flatten(to_record(empty, head.timings, over_horizon), "", names);
   std::string text = row(names, [](const auto& column) { return column.first; });
   for (const CaseResult& result : results) {
-    Columns columns;
+    Columns columns, whole = names;
     flatten(to_record(result, head.timings, over_horizon), "", columns);
-    text += row(columns, [](const auto& column) { return column.second; });
+    for (auto& [name, value] : whole) value = value_in(columns, name);
+    text += row(whole, [](const auto& column) { return column.second; });
   }
   return text;
 }

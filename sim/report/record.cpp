@@ -6,6 +6,7 @@
 
 #include "sim/report/figures.hpp"
 #include "sim/report/job_record.hpp"
+#include "sim/report/replay_text.hpp"
 #include "sim/units/error.hpp"
 
 namespace trainyard {
@@ -193,6 +194,7 @@ Json to_record(const CaseResult& result, bool timings, bool over_horizon) {
   add_memory(record, result, figures);
   add_rest(record, result, figures);
   if (over_horizon || result.job) add_job_record(record, result);
+  if (result.replay) record["replay"] = replay_record(*result.replay);
   if (timings) {
     record["planner_wall_s"] = result.planner_wall.value;
     record["simulation_wall_s"] = result.simulation_wall.value;

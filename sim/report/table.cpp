@@ -12,6 +12,7 @@
 #include "sim/report/job_table.hpp"
 #include "sim/report/numbers.hpp"
 #include "sim/report/ranking.hpp"
+#include "sim/report/replay_text.hpp"
 #include "sim/report/step_notes.hpp"
 #include "sim/report/wrapping.hpp"
 #include "sim/units/text.hpp"
@@ -167,9 +168,15 @@ std::string rows_text(const std::vector<Line>& lines, bool tokens, const TableSt
   return text;
 }
 
+std::string workload_text(const TableBlock& block) {
+  for (const CaseResult& result : block.results)
+    if (result.replay) return "replay of " + result.replay->heading;
+  return one_line(*block.workload);
+}
+
 std::string heading(const TableBlock& block, const TableStyle& style) {
   const std::string title = one_row(block.scenario) + (block.variant.empty() ? "" : " · " + one_row(block.variant));
-  std::vector<std::string> parts{one_line(*block.workload), one_line(*block.cluster)};
+  std::vector<std::string> parts{workload_text(block), one_line(*block.cluster)};
   if (!block.objective.empty()) parts.push_back("objective: " + block.objective);
   std::size_t width = width_of(title);
   for (const std::string& part : parts) width += 3 + width_of(part);
@@ -255,8 +262,9 @@ std::string block_text(const TableBlock& block, const TableStyle& style) {
   const std::vector<std::size_t> order = ranked(block);
   const bool tokens = block.workload->data.sequence_length > 0, jobs = has_jobs(block);
   std::string text = heading(block, style);
-  text += jobs ? job_rows_text(block, order, style) : rows_text(lines_of(block, order), tokens, style);
-  const std::string below = sentences(block, order) + notes_text(block, order, style);
+  const bool replay = has_replay(block);
+  text += replay ? replay_rows_text(block) : jobs ? job_rows_text(block, order, style) : rows_text(lines_of(block, order), tokens, style);
+  const std::string below = (replay ? "" : sentences(block, order)) + notes_text(block, order, style);
   return text + (below.empty() ? "" : "\n") + wrapped(below, style.width);
 }
 

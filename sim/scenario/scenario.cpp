@@ -10,12 +10,15 @@
 
 #include "sim/config/view.hpp"
 #include "sim/model/device_rates.hpp"
+#include "sim/model/execution_trace.hpp"
 #include "sim/scenario/other_jobs.hpp"
 #include "sim/scenario/reserved.hpp"
 #include "sim/scenario/strategy_choices.hpp"
 #include "sim/scenario/variants.hpp"
+#include "topologies/catalogue.hpp"
 #include "topologies/market.hpp"
 #include "topologies/topologies.hpp"
+#include "workloads/traces/trace_section.hpp"
 #include "workloads/workloads.hpp"
 
 namespace trainyard {
@@ -69,6 +72,49 @@ void check_precisions(const ConfigValue& root, const Variant& variant, Diagnosti
   }
 }
 
+const ConfigValue* trace_of(const ConfigValue& root) {
+  const ConfigValue* workload = root.find("workload");
+  return workload != nullptr ? workload->find("trace") : nullptr;
+}
+
+/// A catalogue key, or the product's name as drivers print it.
+const GpuEntry* measured_gpu(const std::string& name) {
+  constexpr std::string_view kMaker = "NVIDIA ";
+  const GpuEntry* known = catalogue().gpu(name);
+  return known != nullptr || !name.starts_with(kMaker) ? known : catalogue().gpu(name.substr(kMaker.size()));
+}
+
+/// What a scaled replay is scaled from.
+void find_measured_gpu(const ConfigValue& section, TraceReplay& replay, Diagnostics& diagnostics) {
+  if (replay.times != ReplayTimes::scaled) return;
+  const ConfigValue* given = section.find("recorded_on");
+  const std::string name = given != nullptr ? replay.recorded_on : replay.trace.device;
+  if (name.empty()) return diagnostics.add(section.find("compute")->place, "the trace does not say on which GPU it was recorded: give `recorded_on`, a name of the GPU catalogue");
+  if (const GpuEntry* gpu = measured_gpu(name)) replay.recorded_type = gpu->type;
+  else diagnostics.add(given != nullptr ? given->place : section.find("compute")->place, fmt::format("the trace was recorded on \"{}\", which no GPU of the catalogue is called: give `recorded_on`", name));
+}
+
+void read_workload(const ConfigValue& section, const std::string& directory, Variant& variant, Diagnostics& diagnostics) {
+  if (section.find("trace") == nullptr) {
+    variant.workload = build_workload(section, directory, diagnostics);
+    return;
+  }
+  const auto replay = read_trace_section(View(section), directory, diagnostics);
+  find_measured_gpu(section, *replay, diagnostics);
+  variant.workload.model = "replay of " + replay->source;
+  variant.replay = replay;
+}
+
+/// What a trace leaves no room for.
+void check_replay(const ConfigValue& root, Diagnostics& diagnostics) {
+  if (trace_of(root) == nullptr) return;
+  for (const char* key : {"strategies", "market", "jobs"})
+    if (const ConfigValue* section = root.find(key)) diagnostics.add(section->place, "a trace says itself what every rank does: take this section away");
+  const ConfigValue* run = root.find("run");
+  for (const char* key : {"horizon", "tokens", "steps", "jitter"})
+    if (const ConfigValue* value = run != nullptr ? run->find(key) : nullptr) diagnostics.add(value->place, "a trace is replayed once, as it was recorded: take this key away");
+}
+
 Variant build_variant(const ConfigValue& root, const std::string& name, const std::string& directory,
                       Diagnostics& diagnostics) {
   Variant variant{name, {}, {}, {}, {}};
@@ -76,12 +122,12 @@ Variant build_variant(const ConfigValue& root, const std::string& name, const st
   if (accepted(cluster, cluster_schema(), diagnostics))
     variant.cluster = build_cluster(*cluster, directory, diagnostics);
   if (accepted(workload, workload_schema(), diagnostics))
-    variant.workload = build_workload(*workload, directory, diagnostics);
+    read_workload(*workload, directory, variant, diagnostics);
   read_market(root, directory, variant, diagnostics);
   if (workload != nullptr) variant.workload_section = *workload;
   if (const ConfigValue* jobs = root.find("jobs"); accepted(jobs, jobs_schema(), diagnostics) && diagnostics.empty())
     add_other_jobs(*jobs, directory, variant, diagnostics);
-  if (diagnostics.empty() && cluster != nullptr && workload != nullptr) check_precisions(root, variant, diagnostics);
+  if (diagnostics.empty() && cluster != nullptr && workload != nullptr && !variant.replay) check_precisions(root, variant, diagnostics);
   return variant;
 }
 
@@ -203,13 +249,15 @@ void check_long_run(const ConfigValue& root, const Scenario& scenario, Diagnosti
 }
 
 std::vector<StrategyChoice> strategies_of(const Document& document, Diagnostics& diagnostics) {
+  if (const ConfigValue* trace = trace_of(document.root)) return {{"replay", {}, trace->place, {}}};
   const ConfigValue* section = document.root.find("strategies");
   if (section == nullptr || section->kind != ConfigValue::Kind::list) return {};
   return read_strategies(*section, document.directory, diagnostics);
 }
 
 Scenario from_document(const Document& document, const std::string& file, Diagnostics diagnostics) {
-  const Schema schema = scenario_schema();
+  Schema schema = scenario_schema();
+  for (SchemaField& field : schema.fields) field.required = field.required || (field.name == "strategies" && trace_of(document.root) == nullptr);
   const bool well_formed = check(document.root, schema, diagnostics);
   if (document.root.kind != ConfigValue::Kind::map) diagnostics.throw_if_any();
   Scenario scenario;
@@ -217,6 +265,7 @@ Scenario from_document(const Document& document, const std::string& file, Diagno
   scenario.directory = document.directory;
   scenario.name = std::filesystem::path(file).stem().string();
   refuse_reserved(document.root, diagnostics);
+  check_replay(document.root, diagnostics);
   check_horizon(document.root, diagnostics);
   scenario.variants = build_variants(document, schema, diagnostics);
   scenario.strategies = strategies_of(document, diagnostics);
@@ -225,7 +274,7 @@ Scenario from_document(const Document& document, const std::string& file, Diagno
   if (diagnostics.empty()) check_prices(document.root, scenario, diagnostics);
   if (diagnostics.empty()) check_market(document.root, scenario, diagnostics);
   if (diagnostics.empty()) check_long_run(document.root, scenario, diagnostics);
-  if (diagnostics.empty())
+  if (diagnostics.empty() && trace_of(document.root) == nullptr)
     check_on_variants(scenario.strategies, scenario.variants, document.directory, diagnostics);
   diagnostics.throw_if_any();
   return scenario;

@@ -19,6 +19,8 @@
 
 namespace trainyard {
 
+struct TraceReplay;
+
 /// One entry of `strategies:`; `options` is a null value when none were given. `recovery` stands among the options, but is the job's.
 struct StrategyChoice {
   std::string name;
@@ -45,6 +47,7 @@ struct Variant {
   Workload workload;
   Market market;
   ConfigValue workload_section;  ///< as written, with the variant's changes
+  std::shared_ptr<const TraceReplay> replay{};  ///< instead of a workload
   std::vector<OtherJob> jobs{};
   std::shared_ptr<const Cluster> whole{};  ///< with other jobs: every node
   std::shared_ptr<const ClusterShare> share{};  ///< with other jobs: this workload's own nodes
@@ -56,7 +59,7 @@ struct Scenario {
   std::string name;  ///< file name without folder and ending
   std::string file, directory;
   std::vector<Variant> variants;           ///< at least one
-  std::vector<StrategyChoice> strategies;  ///< in file order, at least one
+  std::vector<StrategyChoice> strategies;  ///< in file order, at least one; of a trace one by the name of `replay`
   Objective objective = Objective::throughput;
   int steps = 1;
   std::uint64_t seed = 1;

@@ -56,7 +56,7 @@ Schema scenario_schema() {
        optional("objective",
                 choice({"throughput", "cost", "goodput", "cost_under_deadline"}, "what `compare` ranks by"),
                 "throughput"),
-       required("strategies", strategies_schema()), optional("variants", variants_schema()),
+       optional("strategies", strategies_schema(), "none: only a trace needs none"), optional("variants", variants_schema()),
        optional("jobs", jobs_schema()),
        optional("data", any("reserved: lengths and images")), optional("routing", any("reserved: loads of experts"))},
       "a scenario: which strategies train which workload on which cluster");
