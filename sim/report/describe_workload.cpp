@@ -80,7 +80,7 @@ using Switch = std::pair<const char*, bool>;
 }  // namespace
 
 std::string one_line(const Workload& workload) {
-  if (workload.modules.empty()) return workload.model;   // of a trace that could not be replayed
+  if (workload.global_batch == 0) return workload.model;   // of a trace that could not be replayed
   const double tokens = workload.data.sequence_length;
   const std::string sequence = tokens > 0 ? fmt::format(" · sequence {}", whole(tokens)) : "";
   const std::string method = workload.method == "backprop" ? "" : " · " + workload.method;
