@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-constexpr const char* kKinds[] = {"all", "source", "gpu", "model class", "split"};
+constexpr const char* kKinds[] = {"all", "source", "gpu", "model class", "architecture", "architecture and split", "split"};
 
 Schema budget_schema() {
   using namespace schema;

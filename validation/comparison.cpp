@@ -83,6 +83,8 @@ std::string model_class(const ComparedRow& row) {
   return name.empty() ? "not built" : name;
 }
 
+std::string architecture(const ComparedRow& row) { return row.predicted.architecture.empty() ? "not built" : row.predicted.architecture; }
+
 std::vector<GroupErrors> group_errors(const std::vector<ComparedRow>& rows) {
   std::vector<GroupErrors> groups;
   add_groups(
@@ -92,6 +94,9 @@ std::vector<GroupErrors> group_errors(const std::vector<ComparedRow>& rows) {
   add_groups(
       rows, "gpu", [](const ComparedRow& row) { return row.measured.gpu; }, groups);
   add_groups(rows, "model class", model_class, groups);
+  add_groups(rows, "architecture", architecture, groups);
+  add_groups(
+      rows, "architecture and split", [](const ComparedRow& row) { return architecture(row) + ", " + split_of(row.measured); }, groups);
   add_groups(
       rows, "split", [](const ComparedRow& row) { return split_of(row.measured); }, groups);
   return groups;

@@ -39,7 +39,7 @@ struct MemoryVerdicts {
 };
 
 struct GroupErrors {
-  std::string kind, name;  ///< "source", "gpu", "model class" or "split"; "all"
+  std::string kind, name;  ///< "source", "gpu", "model class", "architecture", "architecture and split" or "split"; "all"
   std::size_t rows = 0, predicted = 0;
   std::optional<ErrorSummary> time, memory;
   MemoryVerdicts verdicts;
@@ -48,7 +48,10 @@ struct GroupErrors {
 /// "under 3 B", "3 to 15 B", "15 to 80 B", "80 B and more" parameters; "not built" where no model was.
 [[nodiscard]] std::string model_class(const ComparedRow& row);
 
-/// All rows; by source, GPU, model class and split, by name.
+/// "dense", "mixture of experts", ..; "not built" where no model was.
+[[nodiscard]] std::string architecture(const ComparedRow& row);
+
+/// All rows; by source, GPU, model class, architecture and split, by name.
 [[nodiscard]] std::vector<GroupErrors> group_errors(const std::vector<ComparedRow>& rows);
 
 /// Reasons of rows without a prediction with their counts, most frequent first.

@@ -47,7 +47,8 @@ Json record_of(const ComparedRow& row) {
           {"memory_fill", or_null(p.fill)},
           {"status", word(p.status)},
           {"reason", p.reason.empty() ? Json(nullptr) : Json(p.reason)},
-          {"split", split_of(m)}};
+          {"split", split_of(m)},
+          {"architecture", architecture(row)}};
 }
 
 Json summary_json(const std::optional<ErrorSummary>& summary) {

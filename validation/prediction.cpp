@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -92,6 +93,22 @@ void take(const CaseResult& result, const Measurement& measurement, Prediction& 
   if (!prediction.step_time_s && !prediction.out_of_memory) skip(prediction, result.reason);
 }
 
+bool has_group(const Module& module, std::string_view group) {
+  for (const LayerType& type : module.types)
+    if (std::ranges::find(type.operators, group, &Operator::group) != type.operators.end()) return true;
+  return false;
+}
+
+std::string architecture_of(const Workload& workload) {
+  if (workload.modules.empty()) return "";
+  if (workload.modules.size() > 1) return "several modules";
+  const Module& module = workload.modules.front();
+  if (std::ranges::all_of(module.types, &LayerType::only_measured)) return "profiled";
+  if (has_group(module, "mamba")) return "hybrid";
+  if (has_group(module, "experts")) return "mixture of experts";
+  return has_group(module, "modulation") ? "diffusion" : "dense";
+}
+
 /// The rows that can be simulated, with what their Cases point to. Equal configurations (one job measured with several releases) are
 /// one case.
 struct Batch {
@@ -107,6 +124,7 @@ struct Batch {
     if (!head.scenario) return skip(prediction, head.refused);
     const Variant& variant = head.scenario->variants.front();
     prediction.parameters = variant.workload.modules.empty() ? 0 : parameter_count(variant.workload.modules.front());
+    prediction.architecture = architecture_of(variant.workload);
     prediction.sequence_length = variant.workload.data.sequence_length;
     prediction.global_batch = variant.workload.global_batch;
     const auto [entry, is_new] = known.try_emplace(m.cluster + m.workload + m.plan, cases.size());
