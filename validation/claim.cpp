@@ -1,10 +1,12 @@
 #include "validation/claim.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
+#include <map>
+#include <memory>
 
 #include "sim/config/config_value.hpp"
 #include "sim/config/schema.hpp"
@@ -77,17 +79,50 @@ std::vector<std::string> texts_of(const View& list) {
   return all;
 }
 
-/// The claim's scenario with one strategy and what only its side has.
-Scenario side_of(const Claim& claim, const std::string& strategy, const std::vector<std::string>& with) {
-  std::vector<std::pair<std::string, std::string>> settings;
+using KeyValues = std::vector<std::pair<std::string, std::string>>;
+
+KeyValues key_values(const Claim& claim, const std::vector<std::string>& with) {
+  KeyValues settings;
   for (const std::string& one : with) {
     const std::size_t at = one.find('=');
     if (at == std::string::npos) throw UserError(fmt::format("{}: {:?} is not KEY=VALUE", claim.file, one));
     settings.emplace_back(one.substr(0, at), one.substr(at + 1));
   }
-  settings.emplace_back("strategies", "[" + strategy + "]");
-  return load_scenario_with(claim.scenario, settings);
+  return settings;
 }
+
+/// The sides of all claims: each is simulated once, and those of one scenario stand in it together.
+class Sides {
+ public:
+  void add(const Claim& claim, const std::string& strategy, const std::vector<std::string>& with) {
+    std::vector<std::string>& strategies = strategies_[{claim.scenario, key_values(claim, with)}];
+    if (std::ranges::find(strategies, strategy) == strategies.end()) strategies.push_back(strategy);
+  }
+
+  [[nodiscard]] std::vector<Case> cases() {
+    std::vector<Case> cases;
+    for (const auto& [where, strategies] : strategies_) {
+      KeyValues settings = where.second;
+      settings.emplace_back("strategies", fmt::format("[{}]", fmt::join(strategies, ", ")));
+      const Scenario& scenario = *scenarios_.emplace_back(std::make_unique<Scenario>(load_scenario_with(where.first, settings)));
+      first_[where] = cases.size();
+      for (const StrategyChoice& choice : scenario.strategies) cases.push_back(case_of(scenario, scenario.variants[0], choice));
+    }
+    return cases;
+  }
+
+  [[nodiscard]] std::size_t case_at(const Claim& claim, const std::string& strategy, const std::vector<std::string>& with) const {
+    const Where where{claim.scenario, key_values(claim, with)};
+    const std::vector<std::string>& strategies = strategies_.at(where);
+    return first_.at(where) + std::size_t(std::ranges::find(strategies, strategy) - strategies.begin());
+  }
+
+ private:
+  using Where = std::pair<std::string, KeyValues>;  ///< scenario file and what it says for this side
+  std::map<Where, std::vector<std::string>> strategies_;
+  std::map<Where, std::size_t> first_;   ///< case
+  std::vector<std::unique_ptr<Scenario>> scenarios_;  ///< that cases refer to
+};
 
 ClaimOutcome outcome_of(const Claim& claim, const CaseResult& faster, const CaseResult& slower) {
   ClaimOutcome outcome;
@@ -150,17 +185,16 @@ std::string default_claims() { return TRAINYARD_SOURCE_FOLDER "/validation/claim
 
 std::vector<ClaimOutcome> simulate_claims(const std::vector<Claim>& claims, int jobs, const WorkerNursery& nursery,
                                           const std::function<void(std::size_t, std::size_t)>& progress) {
-  std::vector<Scenario> scenarios;
-  scenarios.reserve(2 * claims.size());
-  std::vector<Case> cases;
+  Sides sides;
   for (const Claim& claim : claims) {
-    scenarios.push_back(side_of(claim, claim.faster, claim.faster_with));
-    scenarios.push_back(side_of(claim, claim.slower, claim.slower_with));
+    sides.add(claim, claim.faster, claim.faster_with);
+    sides.add(claim, claim.slower, claim.slower_with);
   }
-  for (const Scenario& scenario : scenarios) cases.push_back(case_of(scenario, scenario.variants[0], scenario.strategies[0]));
-  const std::vector<CaseResult> results = run_cases(cases, CaseOptions{}, jobs, nursery, progress);
+  const std::vector<CaseResult> results = run_cases(sides.cases(), CaseOptions{}, jobs, nursery, progress);
   std::vector<ClaimOutcome> outcomes;
-  for (std::size_t i = 0; i < claims.size(); ++i) outcomes.push_back(outcome_of(claims[i], results[2 * i], results[2 * i + 1]));
+  for (const Claim& claim : claims)
+    outcomes.push_back(outcome_of(claim, results[sides.case_at(claim, claim.faster, claim.faster_with)],
+                                  results[sides.case_at(claim, claim.slower, claim.slower_with)]));
   return outcomes;
 }
 

@@ -27,6 +27,7 @@ struct LongCase {
   LongRun run;
   const Market* market = nullptr;
   RecoveryChoice recovery;
+  std::shared_ptr<const Cluster> held{}; ///< the case's nodes as they are had and paid, where that is not as `cluster` says
 };
 
 struct Case {

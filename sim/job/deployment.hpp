@@ -22,7 +22,7 @@ struct Deployment {
   Seconds upload{};                      ///< for how long it then travels to the store; 0: it is there
   Bytes saved_to_store{};                ///< by a save
   double tokens = 0, samples = 0;        ///< a step
-  double watts = 0;                      ///< of its GPUs during steps
+  double watts = 0;                      ///< of its GPUs during steps, above what they draw idle
   std::string plan;                      ///< in one line
   bool by_recovery = false;              ///< the Plan is Recovery::replan's
   [[nodiscard]] double tokens_per_s() const { return tokens / step.value; }

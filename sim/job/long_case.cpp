@@ -25,6 +25,8 @@ std::string text_of(const std::string& name, const RecoveryChoice& choice) {
   return options.empty() ? name : fmt::format("{} ({})", name, options);
 }
 
+const char* in_market(MarketKind market) { return market == MarketKind::reserved ? ", reserved nodes" : ", nodes on demand"; }
+
 /// The Plan that trained longest stands for all in the columns of a step.
 void show_longest(const Case& which, const PlannedWorld& world, CaseResult& result) {
   const int id = result.job->longest_plan;
@@ -47,11 +49,12 @@ void run_long_case(const Case& which, const CaseOptions& options, const WorkerNu
   if (std::string label = strategy->label(); !label.empty()) result.strategy = std::move(label);
   const std::string recovery_name = name_of(job.recovery, *job.market);
   const auto recovery = make_recovery(job.recovery, *job.market);
-  result.recovery = text_of(recovery_name, job.recovery);
+  const Cluster& held = job.held ? *job.held : *which.cluster;
+  result.recovery = text_of(recovery_name, job.recovery) + (job.held ? in_market(held.nodes.front().market) : "");
   const WorldSetting setting{*which.cluster, *which.workload, *job.market, *strategy, *recovery, lowering_options(which, options),
                              nursery, memory, options.jobs, which.seed, options.keep_trace};
   PlannedWorld world(setting);
-  LongJob done = run_long(job.run, setting, world);
+  LongJob done = run_long(job.run, setting, held, world);
   result.job = std::move(done.report);
   result.job_trace = std::move(done.trace);
   show_longest(which, world, result);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/job/idle_power.hpp"
 #include "sim/job/job_course.hpp"
 #include "sim/job/money_over_time.hpp"
 #include "sim/planning/recovery_registry.hpp"
@@ -25,19 +26,32 @@ std::vector<NodeId> all_nodes(const Cluster& cluster) {
   return nodes;
 }
 
-int gpus_of(const Cluster& cluster, const Node& node) {
-  return int(std::ranges::count_if(node.devices, [&](DeviceId device) { return cluster.devices[index(device)].kind == DeviceKind::gpu; }));
+struct NodeGpus {
+  int count = 0;
+  double idle_watts = 0;
+};
+NodeGpus gpus_of(const Cluster& cluster, const Node& node) {
+  NodeGpus gpus;
+  for (const DeviceId device : node.devices) {
+    if (cluster.devices[index(device)].kind != DeviceKind::gpu) continue;
+    ++gpus.count;
+    gpus.idle_watts += cluster.type_of(device).power_watts * kIdlePower;
+  }
+  return gpus;
 }
 
-/// Every node that is had is paid, whether it has work or not.
-void add_nodes(const WorldSetting& setting, const NodeEvents& events, JobReport& report) {
+/// Every node that is had is paid and draws power, whether it has work or not.
+void add_nodes(const Market& market, const Cluster& held, const NodeEvents& events, JobReport& report) {
   for (const NodeSpan& span : events.spans) {
     if (span.acquired >= report.length) continue;
-    const Node& node = setting.cluster.nodes[index(span.node)];
+    const Node& node = held.nodes[index(span.node)];
     const Seconds until = std::min(span.until, report.length);
-    report.money.nodes += bill(setting.market, node, span.acquired, until);
-    report.gpu_hours += gpus_of(setting.cluster, node) * (until - span.acquired).value / 3600;
-    const bool has_series = node.market == MarketKind::spot && setting.market.prices.contains(node.group);
+    report.money.nodes += bill(market, node, span.acquired, until);
+    const NodeGpus gpus = gpus_of(held, node);
+    const double hours = (until - span.acquired).value / 3600;
+    report.gpu_hours += gpus.count * hours;
+    report.energy_kwh += gpus.idle_watts * hours / 1000;
+    const bool has_series = node.market == MarketKind::spot && market.prices.contains(node.group);
     report.money.known = report.money.known && (has_series || !node.price_source.empty());
     if (span.until > report.length) continue;
     report.preemptions += span.end == SpanEnd::preempted;
@@ -113,11 +127,11 @@ std::unique_ptr<Recovery> make_recovery(const RecoveryChoice& choice, const Mark
   return recovery;
 }
 
-LongJob run_long(const LongRun& run, const WorldSetting& setting, PlannedWorld& world) {
+LongJob run_long(const LongRun& run, const WorldSetting& setting, const Cluster& held, PlannedWorld& world) {
   const std::optional<OnDemandJob> reference = on_demand(run, setting, world);
   const bool to_tokens = run.horizon.value <= 0;
   for (Seconds horizon = to_tokens ? first_guess(run, reference) : run.horizon;; horizon = horizon * 2) {
-    const NodeEvents events = node_events(setting.market, setting.cluster, horizon, setting.seed);
+    const NodeEvents events = node_events(setting.market, held, horizon, setting.seed);
     JobRules rules = rules_of(run, setting.market, setting.recovery);
     rules.keep_trace = setting.keep_trace;
     JobCourse course(world, rules, setting.cluster.nodes.size());
@@ -126,15 +140,15 @@ LongJob run_long(const LongRun& run, const WorldSetting& setting, PlannedWorld& 
     if (goes_on && horizon > kLongest)
       throw UserError(fmt::format("{:g} tokens are not trained within 30 years: {:g} are", run.tokens, report.tokens));
     if (goes_on) continue;
-    add_nodes(setting, events, report);
+    add_nodes(setting.market, held, events, report);
     add_storage(setting, report);
-    add_money_over_time(setting.market, setting.cluster, events, report);
+    add_money_over_time(setting.market, held, events, report);
     add_target(run, setting.workload, report);
     report.on_demand = reference;
     report.detailed_steps = world.simulated();
     if (!setting.keep_trace) return {std::move(report), std::nullopt};
     JobTrace trace = course.take_trace();
-    trace.nodes = held_nodes(setting.cluster, events, report.length);
+    trace.nodes = held_nodes(held, events, report.length);
     return {std::move(report), std::move(trace)};
   }
 }

@@ -26,7 +26,7 @@ struct LongJob {
   std::optional<JobTrace> trace;         ///< where the setting keeps traces
 };
 
-/// The job from its first Plan to its end. UserError where `tokens` are not trained within 30 years.
-[[nodiscard]] LongJob run_long(const LongRun& run, const WorldSetting& setting, PlannedWorld& world);
+/// The job from its first Plan to its end; `held`: its nodes as they are had and paid. UserError where `tokens` are not trained within 30 years.
+[[nodiscard]] LongJob run_long(const LongRun& run, const WorldSetting& setting, const Cluster& held, PlannedWorld& world);
 
 }  // namespace trainyard

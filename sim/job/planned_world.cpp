@@ -9,6 +9,7 @@
 #include <set>
 
 #include "sim/cost/memory.hpp"
+#include "sim/job/idle_power.hpp"
 #include "sim/job/subset.hpp"
 #include "sim/lowering/scramble.hpp"
 #include "sim/planning/plan_text.hpp"
@@ -248,7 +249,7 @@ std::string PlannedWorld::fill_deployment(Site& site, const Cluster& cluster, bo
   made.plan = one_line(site.planned.plan, cluster, setting_.workload);
   made.by_recovery = by_recovery;
   made.used = places_used(site.planned.plan, cluster);
-  for (const DeviceId device : devices_of(site.planned.plan)) made.watts += cluster.type_of(device).power_watts * (1 - site.step.bubble_fraction);
+  for (const DeviceId device : devices_of(site.planned.plan)) made.watts += cluster.type_of(device).power_watts * (1 - kIdlePower) * (1 - site.step.bubble_fraction);
   const Holdings held = holdings(site, cluster);
   for (const Node& node : cluster.nodes) site.roles.push_back(role_of(node, held));
   site.kept = kept_for(site);

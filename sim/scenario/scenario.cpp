@@ -244,8 +244,9 @@ void check_long_run(const ConfigValue& root, const Scenario& scenario, Diagnosti
   else if (scenario.objective == Objective::cost_under_deadline && std::isinf(scenario.long_run->tokens) && scenario.variants.front().workload.convergence.empty())
     diagnostics.add(root.find("objective")->place, "cost_under_deadline needs a goal to reach: `run.tokens` or `workload.convergence`");
   for (const StrategyChoice& choice : scenario.strategies)
-    if (!choice.recovery.name.empty() && !scenario.long_run)
-      diagnostics.add(choice.place, "a recovery is for jobs over a horizon: give `run: {horizon: 24 h}` or `{tokens: 300e9}`");
+    if (!scenario.long_run && (!choice.recovery.name.empty() || choice.market))
+      diagnostics.add(choice.place, fmt::format("a {} is for jobs over a horizon: give `run: {{horizon: 24 h}}` or `{{tokens: 300e9}}`",
+                                                choice.market ? "strategy's market" : "recovery"));
 }
 
 std::vector<StrategyChoice> strategies_of(const Document& document, Diagnostics& diagnostics) {

@@ -27,6 +27,7 @@ struct StrategyChoice {
   ConfigValue options;
   SourcePlace place;
   RecoveryChoice recovery{};
+  std::optional<MarketKind> market{};    ///< how its nodes are had, if not as the scenario says
 };
 
 enum class Objective { throughput, cost, goodput, cost_under_deadline };

@@ -30,19 +30,33 @@ void check_recovery(const RecoveryChoice& choice, const SourcePlace& place, Diag
   if (!given || check(choice.options, info->options, diagnostics)) (void)info->make(given ? View(choice.options) : View(), diagnostics);
 }
 
-/// Moves the key `recovery` out of the strategy's options.
-void take_recovery(StrategyChoice& choice, Diagnostics& diagnostics) {
-  ConfigValue& options = choice.options;
-  if (options.kind != ConfigValue::Kind::map) return;
+/// Takes a key that is not the strategy's own out of its options.
+std::optional<ConfigValue> take(std::string_view key, ConfigValue& options) {
+  if (options.kind != ConfigValue::Kind::map) return std::nullopt;
   for (std::size_t i = 0; i < options.keys.size(); ++i) {
-    if (options.keys[i].first != "recovery") continue;
-    choice.recovery = read_recovery(options.items[i], diagnostics);
-    if (!choice.recovery.name.empty()) check_recovery(choice.recovery, options.items[i].place, diagnostics);
+    if (options.keys[i].first != key) continue;
+    ConfigValue taken = std::move(options.items[i]);
     options.items.erase(options.items.begin() + std::ptrdiff_t(i));
     options.keys.erase(options.keys.begin() + std::ptrdiff_t(i));
     if (options.keys.empty()) options = ConfigValue{};
-    return;
+    return taken;
   }
+  return std::nullopt;
+}
+
+void take_recovery(StrategyChoice& choice, Diagnostics& diagnostics) {
+  const std::optional<ConfigValue> value = take("recovery", choice.options);
+  if (!value) return;
+  choice.recovery = read_recovery(*value, diagnostics);
+  if (!choice.recovery.name.empty()) check_recovery(choice.recovery, value->place, diagnostics);
+}
+
+void take_market(StrategyChoice& choice, Diagnostics& diagnostics) {
+  const std::optional<ConfigValue> value = take("market", choice.options);
+  if (!value) return;
+  if (value->scalar == "on_demand") choice.market = MarketKind::on_demand;
+  else if (value->scalar == "reserved") choice.market = MarketKind::reserved;
+  else diagnostics.add(value->place, "the market of a strategy's nodes is on_demand or reserved; without it, what their groups say");
 }
 
 /// The entry as name and options, whatever way it is written.
@@ -57,6 +71,7 @@ std::optional<StrategyChoice> read_choice(const ConfigValue& entry, Diagnostics&
   }
   StrategyChoice choice{entry.keys[0].first, entry.items[0], entry.keys[0].second};
   take_recovery(choice, diagnostics);
+  take_market(choice, diagnostics);
   return choice;
 }
 

@@ -69,7 +69,7 @@ class PipelineTemplates final : public Recovery {
     if (!replicas) return std::nullopt;
     const PipelineShape shape = shape_of(change.running, change.now.workload);
     for (std::vector<std::vector<NodeId>> runs = left_of(nodes_of(*replicas, change.before), change); !runs.empty(); join_shortest(runs)) {
-      if (std::optional<Plan> plan = pipelines_of(change.now, shape, runs); plan && fits(change.now, *plan)) return Planned{*std::move(plan), {}, {}, false};
+      if (std::optional<Plan> plan = pipelines_of(change.now, shape, runs); plan && seems_to_fit(change.now, *plan)) return Planned{*std::move(plan), {}, {}, false};
       if (runs.size() == 1) break;
     }
     return std::nullopt;

@@ -214,6 +214,11 @@ bool fits(const PlanningContext& context, const Plan& plan) {
   return fits_outcome(context.simulator.simulate(std::span(&plan, 1)).front());
 }
 
+bool seems_to_fit(const PlanningContext& context, const Plan& plan) {
+  if (!plan.check(context.cluster, context.workload).empty()) return false;
+  return estimate_step(plan, context.cluster, context.workload, Router(context.cluster)).memory.fits();
+}
+
 Plan with_settings(Plan plan, const Settings& settings) {
   for (PlanPhase& phase : plan.phases)
     for (Part& part : phase.parts)

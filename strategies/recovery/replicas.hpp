@@ -39,6 +39,8 @@ struct PipelineShape {
 
 /// The Plan if it passes Plan::check and fits in memory.
 [[nodiscard]] bool fits(const PlanningContext& context, const Plan& plan);
+/// The same by its memory in closed form: for Plans that are simulated next.
+[[nodiscard]] bool seems_to_fit(const PlanningContext& context, const Plan& plan);
 /// Every stage with these settings on top.
 [[nodiscard]] Plan with_settings(Plan plan, const Settings& settings);
 

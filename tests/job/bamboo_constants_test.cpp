@@ -2,6 +2,8 @@
 // Source: uclasystem/bamboo, project_pactum/simulation/simulator.py: GPT-2 in pipelines of 12, batch 32, steps of 1.2, 1.085, 1.046 and 1.008 s
 // with one to four of them; 30 s until all meet, 20 s until those of a pipeline do; 0.91 USD/h; 45 s until an instance is had. Its result for
 // this record (seed 1): 11.33 h, 167 preemptions, 23.68 samples/s, 21.90 USD/h.
+// Two of its rules are not followed here: after a loss, even of a node that has no work, steps take 1.5 times as long until nodes meet again,
+// and two fatal losses of one instant leave it stopped until another node comes. Without them its rules give 26.80 samples/s on this record.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -17,53 +19,38 @@ namespace {
 constexpr int kStages = 12, kMostPipelines = 4;
 constexpr double kSteps[] = {1.2, 1.085, 1.046, 1.008};
 
-/// Pipelines of twelve nodes. A lost node's stage is taken by the one before it, unless that is lost too.
+/// What its simulator does: as many pipelines of twelve as there are nodes for, formed anew at the end of the step in which one is lost or
+/// another pipeline becomes possible. Those of a pipeline meet in 20 s; all have to, in 30 s, where a node and the one before it are lost.
 class Pipelines final : public JobWorld {
  public:
   std::optional<Deployment> deploy(const std::vector<NodeId>& there, const StateHolder* before) override {
-    if (before != nullptr)
-      if (auto shrunk = after_loss(*before)) return shrunk;
     const int pipelines = std::min(kMostPipelines, int(there.size()) / kStages);
     if (pipelines == 0) return std::nullopt;
-    Places places;
-    for (int i = 0; i < pipelines * kStages; ++i) places.emplace_back(there[std::size_t(i)]);
-    return on(std::move(places), false);
+    Deployment made;
+    made.id = pipelines;
+    made.nodes.assign(there.begin(), there.begin() + pipelines * kStages);
+    made.used.assign(made.nodes.size(), true);
+    made.step = made.step_beside_upload = Seconds(kSteps[pipelines - 1]);
+    made.tokens = made.samples = 32;
+    made.by_recovery = before != nullptr ? is_covered(before->there) : ran_;
+    ran_ = true;
+    return made;
   }
   std::optional<StateTransfer> transfer(Deployment&, const StateSources& sources) override {
     return sources.devices || sources.in_store ? std::optional(StateTransfer{}) : std::nullopt;
   }
 
  private:
-  using Places = std::vector<std::optional<NodeId>>;
-
-  std::optional<Deployment> after_loss(const StateHolder& before) {
-    Places places = known_[std::size_t(before.deployment->id)];
-    for (std::optional<NodeId>& node : places) {
-      if (!node) continue;
-      const auto at = std::ranges::find(before.deployment->nodes, *node) - before.deployment->nodes.begin();
-      if (!before.there[std::size_t(at)]) node.reset();
-    }
-    for (std::size_t i = 0; i < places.size(); ++i) {
+  /// The stage of a lost node is also with the one before it, the first one's with the last.
+  static bool is_covered(const std::vector<bool>& there) {
+    for (std::size_t i = 0; i < there.size(); ++i) {
       const std::size_t first = i / kStages * kStages, before_it = first + (i - first + kStages - 1) % kStages;
-      if (!places[i] && !places[before_it]) return std::nullopt;
+      if (!there[i] && !there[before_it]) return false;
     }
-    return on(std::move(places), true);
+    return true;
   }
 
-  Deployment on(Places places, bool by_recovery) {
-    Deployment made;
-    made.id = int(known_.size());
-    for (const std::optional<NodeId>& node : places)
-      if (node) made.nodes.push_back(*node);
-    made.used.assign(made.nodes.size(), true);
-    made.step = made.step_beside_upload = Seconds(kSteps[places.size() / kStages - 1]);
-    made.tokens = made.samples = 32;
-    made.by_recovery = by_recovery;
-    known_.push_back(std::move(places));
-    return made;
-  }
-
-  std::vector<Places> known_;            ///< [deployment]
+  bool ran_ = false;
 };
 
 }  // namespace
@@ -93,6 +80,6 @@ TEST_CASE("Bamboo's constants on its record give what its own simulator gives") 
   WARN("ours beside Bamboo's simulator: " << hours << " h (11.33), " << preemptions(events) << " preemptions (167), " << rate << " samples/s (23.68), " << price
                                           << " USD/h (21.90)");
   CHECK(std::abs(report.times.total() / report.length - 1) < 1e-9);
-  CHECK(rate == Approx(23.68).epsilon(0.2));  // ours passes over losses of unused nodes and pays one meeting for losses of one instant
+  CHECK(rate == Approx(23.68).epsilon(0.15));
   CHECK(price == Approx(21.90).epsilon(0.05));
 }

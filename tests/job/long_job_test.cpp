@@ -55,6 +55,28 @@ TEST_CASE("without preemption the goodput is the throughput of a step") {
   CHECK(result.job->preemptions == 0);
   CHECK(near(result.job->money.total().value, 4 * 5));
   CHECK(near(result.job->gpu_hours, 4 * 5));
+  // 300 W each: 15 % of it at rest.
+  CHECK(near(result.job->energy_kwh, 4 * 5 * 0.3 * (0.15 + 0.85 * (1 - result.step.bubble_fraction))));
+}
+
+TEST_CASE("the same job on nodes that stay: no loss, the catalogue's price, Plans of its own rows") {
+  const Scenario both = load_scenario_text(
+      "cluster: {nodes: [{name: v, instance: aws.p3.2xlarge, count: 4, market: spot, price: 1 USD/h}], fabric: {kind: star}}\n"
+      "workload: {model: gpt2, sequence_length: 1024, global_batch: 32, precision: fp16, optimizer: adam, software: megatron-core-2024}\n"
+      "market: {availability: {v: {process: exponential, up: 1 h, down: 20 min}}, store: {bandwidth: 1 GB/s}}\nrun: {horizon: 10 h, seed: 3}\n"
+      "strategies: [{megatron: {simulate: 1, recovery: none, market: on_demand}}, {megatron: {simulate: 1}}, {megatron: {simulate: 1, market: reserved}}]\n",
+      "test.yaml", ".");
+  const std::vector<CaseResult> results = run(both);
+  for (const CaseResult& result : results) check_sums(result);
+  const JobReport& stays = *results[0].job;
+  CHECK(results[0].recovery == "none, nodes on demand");
+  CHECK(stays.preemptions == 0);
+  CHECK(near(stays.money.total().value, 4 * 10 * 3.06));
+  CHECK(near(stays.goodput(), results[0].step.tokens_per_s()));
+  CHECK(results[1].job->preemptions > 0);
+  CHECK(results[1].job->goodput() < stays.goodput());
+  CHECK(results[1].job->money.total().value < 40);
+  CHECK(near(results[2].job->money.nodes.value, 4 * 10 * 1.99));
 }
 
 TEST_CASE("time is conserved and money is the price of what was held, for every recovery") {
