@@ -164,12 +164,19 @@ std::string page_text(const Arguments& arguments, const std::vector<Selected>& a
   return results_page({blocks, std::move(sources), {version(), catalogue_hash(), arguments.timings}, plan_yaml});
 }
 
+/// What only shows when the ranks are brought together is a mistake of the input, too: one line, and nothing else.
+void refuse_bad_traces(const std::vector<CaseResult>& results) {
+  for (const CaseResult& result : results)
+    if (result.user_error && result.strategy == "replay") throw UserError(result.scenario + ": " + result.reason);
+}
+
 }  // namespace
 
 int simulate(const Arguments& arguments, const WorkerNursery& nursery) {
   const std::vector<Selected> all = select_all(arguments);
   const std::optional<ExecutionTrace> against = arguments.against.empty() ? std::nullopt : std::optional(read_trace(arguments.against, ""));
   std::vector<CaseResult> cases = run_all(arguments, cases_of(all, arguments.seeds), against ? &*against : nullptr, nursery);
+  refuse_bad_traces(cases);
   std::vector<TableBlock> blocks = blocks_of(all, over_seeds(std::move(cases), arguments.seeds));
   compare_rows(arguments, blocks);
   const std::string table = arguments.format == Format::table ? text_of(arguments, blocks, {}) : "";

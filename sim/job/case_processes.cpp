@@ -116,7 +116,7 @@ void visit_fields(T& d, V&& visit) {
 template <Is<ReplayComparison> T, class V>
 void visit_fields(T& c, V&& visit) {
   visit(c.source, c.recorded_step, c.simulated_step, c.matched, c.unmatched_recorded, c.unmatched_simulated, c.recorded_computing, c.simulated_computing,
-        c.recorded_communication, c.simulated_communication, c.worst);
+        c.recorded_communication, c.simulated_communication, c.recorded_transfers, c.simulated_transfers, c.worst);
 }
 template <Is<ReplayReport> T, class V>
 void visit_fields(T& r, V&& visit) {

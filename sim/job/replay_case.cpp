@@ -11,7 +11,8 @@ namespace trainyard {
 namespace {
 
 /// Means over the simulated ranks.
-void fill_step(const Case& which, const ReplayedTrace& lowered, const TaskGraph& graph, const Timeline& timeline, const ReplayReport& replay, StepReport& step) {
+void fill_step(const Case& which, const ReplayedTrace& lowered, const TaskGraph& graph, const Timeline& timeline,
+               const ReplayReport& replay, StepReport& step) {
   step.step_time = step.first_step_time = timeline.makespan;
   Seconds idle{}, exposed{};
   for (const ReplayRank& rank : replay.ranks) idle += rank.idle, exposed += rank.exposed;
@@ -48,7 +49,8 @@ void run_replay(const Case& which, const CaseOptions& options, const WorkerNurse
   result.replay = replay_report(*which.replay, lowered, timeline, *which.cluster);
   result.remarks = lowered.remarks;
   fill_step(which, lowered, lowered.graph, timeline, *result.replay, result.step);
-  if (options.against != nullptr) result.replay->against = compare_replay(*which.replay, lowered, timeline, *options.against, options.against_name);
+  if (options.against != nullptr)
+    result.replay->against = compare_replay(*which.replay, lowered, timeline, *options.against, options.against_name);
   if (options.keep_trace) result.trace = StepTrace{std::move(lowered.graph), timeline};
   result.simulation_wall = Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
 }

@@ -14,22 +14,32 @@
 namespace trainyard {
 namespace {
 
-constexpr std::size_t kLongestName = 96;   ///< of an operation, in traces and reports
+constexpr std::size_t kLongestName = 96;  ///< of an operation, in traces and reports
 constexpr int kHostStream = -1, kMemoryStream = -2, kOutside = -3;
 
 /// Collectives that have no closed form of their own run as the one that moves the same bytes through the root's port.
 CollectiveKind kind_of(ExchangeKind kind) {
   switch (kind) {
-    case ExchangeKind::all_reduce: case ExchangeKind::barrier: return CollectiveKind::all_reduce;
-    case ExchangeKind::reduce: case ExchangeKind::broadcast: return CollectiveKind::broadcast;
-    case ExchangeKind::all_gather: case ExchangeKind::gather: case ExchangeKind::scatter: return CollectiveKind::all_gather;
-    case ExchangeKind::all_to_all: return CollectiveKind::all_to_all;
-    case ExchangeKind::reduce_scatter: return CollectiveKind::reduce_scatter;
+    case ExchangeKind::all_reduce:
+    case ExchangeKind::barrier:
+      return CollectiveKind::all_reduce;
+    case ExchangeKind::reduce:
+    case ExchangeKind::broadcast:
+      return CollectiveKind::broadcast;
+    case ExchangeKind::all_gather:
+    case ExchangeKind::gather:
+    case ExchangeKind::scatter:
+      return CollectiveKind::all_gather;
+    case ExchangeKind::all_to_all:
+      return CollectiveKind::all_to_all;
+    case ExchangeKind::reduce_scatter:
+      return CollectiveKind::reduce_scatter;
   }
   return CollectiveKind::all_reduce;
 }
 
-/// Communicator (-1: a transfer), members, kind: flows of different communicators can be under way at once, so that each has a path of its own.
+/// Communicator (-1: a transfer), members, kind: flows of different communicators can be under way at once, so that
+/// each has a path of its own.
 using WayKey = std::tuple<int, std::vector<DeviceId>, CollectiveKind>;
 
 /// A group that exchanges in one way: its path and what its collectives cost.
@@ -46,8 +56,10 @@ class Replayer {
   ReplayedTrace make() {
     place_ranks();
     made_.remarks = trace_.remarks;
-    if (alone_for_all()) simulate_one();
-    else simulate_all();
+    if (alone_for_all())
+      simulate_one();
+    else
+      simulate_all();
     make_channels();
     const std::vector<std::string> times = clock_.remarks();
     made_.remarks.insert(made_.remarks.end(), times.begin(), times.end());
@@ -58,25 +70,34 @@ class Replayer {
  private:
   [[nodiscard]] std::size_t world() const { return trace_.file_of_rank.size(); }
   [[nodiscard]] bool alone_for_all() const { return trace_.files.size() == 1 && world() > 1; }
-  [[nodiscard]] const RankTrace& file_of(int rank) const { return trace_.files[std::size_t(trace_.file_of_rank[std::size_t(rank)])]; }
+  [[nodiscard]] const RankTrace& file_of(int rank) const {
+    return trace_.files[std::size_t(trace_.file_of_rank[std::size_t(rank)])];
+  }
   TaskGraph& graph() { return made_.graph; }
 
   void place_ranks() {
     made_.devices = cluster_.gpus();
     if (made_.devices.size() < world())
-      throw UserError(fmt::format("{}: {} ranks, but the cluster has {} GPUs; at least one a rank is needed", trace_.files.front().file, world(), made_.devices.size()));
+      throw UserError(fmt::format("{}: {} ranks, but the cluster has {} GPUs; at least one a rank is needed",
+                                  trace_.files.front().file, world(), made_.devices.size()));
     made_.devices.resize(world());
   }
 
   void add_processor(int rank, std::int64_t stands_for) {
     const Device& device = cluster_.devices[index(made_.devices[std::size_t(rank)])];
-    graph().processors.push_back({device.name, cluster_.type_of(made_.devices[std::size_t(rank)]).name, int(index(device.node)), device.memory, stands_for, {}});
+    graph().processors.push_back({device.name,
+                                  cluster_.type_of(made_.devices[std::size_t(rank)]).name,
+                                  int(index(device.node)),
+                                  device.memory,
+                                  stands_for,
+                                  {}});
     made_.simulated.push_back(rank);
   }
 
   /// Streams of a rank, made when first used.
   StreamId stream(std::size_t processor, int which, const std::string& title) {
-    const auto [at, added] = streams_.try_emplace({int(processor), which, title}, id_at<StreamId>(graph().streams.size()));
+    const auto [at, added] =
+        streams_.try_emplace({int(processor), which, title}, id_at<StreamId>(graph().streams.size()));
     if (added) graph().streams.push_back({id_at<ProcessorId>(processor), title, Discipline::arrival});
     return at->second;
   }
@@ -91,7 +112,8 @@ class Replayer {
   /// One a communicator, as libraries have it.
   StreamId communication(std::size_t processor, int group) {
     const std::string& name = trace_.groups.empty() ? std::string() : trace_.groups[std::size_t(group)].name;
-    return stream(processor, kOutside - group, name.empty() ? "communication" : "communication " + name.substr(0, kLongestName));
+    return stream(processor, kOutside - group,
+                  name.empty() ? "communication" : "communication " + name.substr(0, kLongestName));
   }
 
   Task task_of(const TraceNode& node) const {
@@ -106,14 +128,17 @@ class Replayer {
     return id_at<TaskId>(graph().tasks.size() - 1);
   }
 
-  /// What needs nobody else. Recorded times hold already what kernels beside each other do to one another: they pass as they are.
+  /// What needs nobody else. Recorded times hold already what kernels beside each other do to one another: they pass as
+  /// they are.
   Task own_task(std::size_t processor, const TraceNode& node) {
     Task task = task_of(node);
     if (node.work == TraceWork::none || node.work == TraceWork::receive) return task;
     const int rank = made_.simulated[processor];
     const DeviceId device = made_.devices[std::size_t(rank)];
-    const bool kept = node.work == TraceWork::exchange;    // of unknown size
-    const Seconds time = kept ? std::max(node.time, Seconds(0)) : clock_.time_of(node, file_of(rank), cluster_.devices[index(device)], cluster_.type_of(device));
+    const bool kept = node.work == TraceWork::exchange;  // of unknown size
+    const Seconds time =
+        kept ? std::max(node.time, Seconds(0))
+             : clock_.time_of(node, file_of(rank), cluster_.devices[index(device)], cluster_.type_of(device));
     if (node.work != TraceWork::lag) task.slots.push_back({stream_of(processor, node), 0});
     if (time > Seconds(0)) task.phases.push_back({time, std::nullopt, {}});
     return task;
@@ -150,9 +175,11 @@ class Replayer {
       }
       Task task = task_of(*largest);
       for (const int member : group.members) task.slots.push_back({communication(std::size_t(member), group.group), 0});
-      if (group.members.size() > 1) add_flow(way_of(group.group, devices_of(group.members), kind_of(largest->exchange)), largest->bytes, task);
+      if (group.members.size() > 1)
+        add_flow(way_of(group.group, devices_of(group.members), kind_of(largest->exchange)), largest->bytes, task);
       const TaskId id = add(std::move(task));
-      for (std::size_t m = 0; m < group.members.size(); ++m) made_.task_of[std::size_t(group.members[m])][std::size_t(group.nodes[m][i])] = id;
+      for (std::size_t m = 0; m < group.members.size(); ++m)
+        made_.task_of[std::size_t(group.members[m])][std::size_t(group.nodes[m][i])] = id;
     }
   }
 
@@ -166,8 +193,10 @@ class Replayer {
     for (std::size_t i = 0; i < exchange.sends.size(); ++i) {
       const TraceNode& node = file_of(from).nodes[std::size_t(exchange.sends[i].node)];
       Task task = task_of(node);
-      task.slots.push_back({stream(std::size_t(from), kOutside - int(trace_.groups.size()) - to, fmt::format("send to {}", to)), 0});
-      if (from != to) add_flow(route_between(made_.devices[std::size_t(from)], made_.devices[std::size_t(to)]), node.bytes, task);
+      task.slots.push_back(
+          {stream(std::size_t(from), kOutside - int(trace_.groups.size()) - to, fmt::format("send to {}", to)), 0});
+      if (from != to)
+        add_flow(route_between(made_.devices[std::size_t(from)], made_.devices[std::size_t(to)]), node.bytes, task);
       const TaskId id = add(std::move(task));
       made_.task_of[std::size_t(from)][std::size_t(exchange.sends[i].node)] = id;
       const ReplayPlace& receive = exchange.receives[i];
@@ -178,7 +207,8 @@ class Replayer {
   }
 
   void add_flow(const Way& way, double bytes, Task& task) const {
-    const CollectiveCost cost = collective_cost(way.group.shape, cluster_.transports[index(way.group.transport)], Bytes(std::max(bytes, 1.0)));
+    const CollectiveCost cost =
+        collective_cost(way.group.shape, cluster_.transports[index(way.group.transport)], Bytes(std::max(bytes, 1.0)));
     task.phases.push_back({cost.delay, std::nullopt, {{way.path, cost.bytes}}});
   }
 
@@ -252,7 +282,8 @@ class Replayer {
       for (auto& [link, times] : group.links) times = uses[link];
       group.shape.ring_rate = rate_over(cluster_, group.links);
     }
-    CollectiveGroup slowest = *std::ranges::min_element(groups, {}, [](const CollectiveGroup& group) { return group.shape.ring_rate.value; });
+    CollectiveGroup slowest =
+        *std::ranges::min_element(groups, {}, [](const CollectiveGroup& group) { return group.shape.ring_rate.value; });
     LinkUses links = slowest.links;
     return &add_way({node.group, first, kind}, std::move(slowest), std::move(links));
   }
@@ -320,11 +351,13 @@ class Replayer {
   std::map<std::tuple<int, int, std::string>, StreamId> streams_;
   std::map<WayKey, Way> ways_;
   std::map<std::pair<int, CollectiveKind>, const Way*> of_all_;
-  std::vector<LinkUses> paths_;          ///< [path of the graph]
+  std::vector<LinkUses> paths_;  ///< [path of the graph]
 };
 
 }  // namespace
 
-ReplayedTrace replay(const TraceReplay& replay, const Cluster& cluster, const Router& router) { return Replayer(replay, cluster, router).make(); }
+ReplayedTrace replay(const TraceReplay& replay, const Cluster& cluster, const Router& router) {
+  return Replayer(replay, cluster, router).make();
+}
 
 }  // namespace trainyard

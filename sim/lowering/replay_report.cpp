@@ -17,8 +17,10 @@ std::vector<Interval> united(std::vector<Interval> all) {
   std::ranges::sort(all, {}, &Interval::from);
   std::vector<Interval> made;
   for (const Interval& one : all) {
-    if (!made.empty() && one.from <= made.back().to) made.back().to = std::max(made.back().to, one.to);
-    else made.push_back(one);
+    if (!made.empty() && one.from <= made.back().to)
+      made.back().to = std::max(made.back().to, one.to);
+    else
+      made.push_back(one);
   }
   return made;
 }
@@ -39,7 +41,8 @@ struct Course {
   std::vector<Interval> computing, communicating, host;
 };
 
-Course course_of(const RankTrace& file, const std::vector<TaskId>& tasks, const TaskGraph& graph, const Timeline& timeline, ReplayRank& rank) {
+Course course_of(const RankTrace& file, const std::vector<TaskId>& tasks, const TaskGraph& graph,
+                 const Timeline& timeline, ReplayRank& rank) {
   Course course;
   for (std::size_t i = 0; i < file.nodes.size(); ++i) {
     const TraceNode& node = file.nodes[i];
@@ -58,12 +61,14 @@ Course course_of(const RankTrace& file, const std::vector<TaskId>& tasks, const 
   return course;
 }
 
-ReplayRank rank_of(int number, const RankTrace& file, const std::vector<TaskId>& tasks, const TaskGraph& graph, const Timeline& timeline) {
+ReplayRank rank_of(int number, const RankTrace& file, const std::vector<TaskId>& tasks, const TaskGraph& graph,
+                   const Timeline& timeline) {
   ReplayRank rank;
   rank.rank = number;
   rank.nodes = std::int64_t(file.nodes.size());
   Course course = course_of(file, tasks, graph, timeline, rank);
-  const std::vector<Interval> computing = united(std::move(course.computing)), communicating = united(std::move(course.communicating));
+  const std::vector<Interval> computing = united(std::move(course.computing)),
+                              communicating = united(std::move(course.communicating));
   std::vector<Interval> device = computing;
   device.insert(device.end(), communicating.begin(), communicating.end());
   device = united(std::move(device));
@@ -93,7 +98,8 @@ std::optional<Seconds> recorded_step(const ExecutionTrace& trace) {
 
 }  // namespace
 
-ReplayReport replay_report(const TraceReplay& replay, const ReplayedTrace& lowered, const Timeline& timeline, const Cluster& cluster) {
+ReplayReport replay_report(const TraceReplay& replay, const ReplayedTrace& lowered, const Timeline& timeline,
+                           const Cluster& cluster) {
   ReplayReport report;
   const ExecutionTrace& trace = replay.trace;
   report.source = replay.source;
@@ -106,14 +112,17 @@ ReplayReport replay_report(const TraceReplay& replay, const ReplayedTrace& lower
     report.nodes += report.ranks.back().nodes;
     for (std::size_t i = 0; i < file.nodes.size(); ++i) {
       const TraceNode& node = file.nodes[i];
-      if ((node.work != TraceWork::exchange && node.work != TraceWork::send) || node.bytes < 0 || counted[index(lowered.task_of[s][i])]++) continue;
+      if ((node.work != TraceWork::exchange && node.work != TraceWork::send) || node.bytes < 0 ||
+          counted[index(lowered.task_of[s][i])]++)
+        continue;
       ++report.exchanges;
       report.exchanged += Bytes(node.bytes);
     }
   }
   report.recorded_step = recorded_step(trace);
-  report.heading = fmt::format("{}: {} rank{}, {} nodes{}", replay.source, trace.file_of_rank.size(), trace.file_of_rank.size() == 1 ? "" : "s", report.nodes,
-                               lowered.simulated.size() < trace.file_of_rank.size() ? " (of one rank, which stands for all)" : "");
+  report.heading = fmt::format(
+      "{}: {} rank{}, {} nodes{}", replay.source, trace.file_of_rank.size(), trace.file_of_rank.size() == 1 ? "" : "s",
+      report.nodes, lowered.simulated.size() < trace.file_of_rank.size() ? " (of one rank, which stands for all)" : "");
   return report;
 }
 

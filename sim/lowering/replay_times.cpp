@@ -14,7 +14,9 @@ namespace {
 
 FlopsPerSecond peak_of(const DeviceType& type, DataType precision) {
   const auto peak = peak_rate(type, precision);
-  if (!peak) throw UserError(fmt::format("{} does not compute in {}: say in `precision` what the products of the trace are in", type.name, name(precision)));
+  if (!peak)
+    throw UserError(fmt::format("{} does not compute in {}: say in `precision` what the products of the trace are in",
+                                type.name, name(precision)));
   return *peak;
 }
 
@@ -32,7 +34,8 @@ Seconds ReplayClock::scaled(const TraceNode& node, const DeviceType& type) const
   return node.time * (peak_of(from, replay_.precision) / peak_of(type, replay_.precision));
 }
 
-std::optional<Seconds> ReplayClock::modelled(const TraceNode& node, const RankTrace& file, const DeviceType& type) const {
+std::optional<Seconds> ReplayClock::modelled(const TraceNode& node, const RankTrace& file,
+                                             const DeviceType& type) const {
   const bool shaped = node.shape >= 0;
   if (!shaped && node.flops <= 0 && node.bytes <= 0) return std::nullopt;
   Seconds time{};
@@ -43,7 +46,8 @@ std::optional<Seconds> ReplayClock::modelled(const TraceNode& node, const RankTr
   return node.bytes > 0 ? std::max(time, memory_bound_time(type, Bytes(node.bytes))) : time;
 }
 
-Seconds ReplayClock::time_of(const TraceNode& node, const RankTrace& file, const Device& device, const DeviceType& type) {
+Seconds ReplayClock::time_of(const TraceNode& node, const RankTrace& file, const Device& device,
+                             const DeviceType& type) {
   const Seconds recorded = std::max(node.time, Seconds(0));
   if (node.work == TraceWork::host || node.work == TraceWork::lag || replay_.times == ReplayTimes::recorded) {
     unknown_ += node.time < Seconds(0) && (node.flops > 0 || node.bytes > 0 || node.shape >= 0);
@@ -54,19 +58,27 @@ Seconds ReplayClock::time_of(const TraceNode& node, const RankTrace& file, const
     return node.time > Seconds(0) ? scaled(node, type) * device.slowdown : Seconds(0);
   }
   const std::optional<Seconds> time = modelled(node, file, type);
-  if (time) ++modelled_;
-  else kept_ += node.time > Seconds(0);
+  if (time)
+    ++modelled_;
+  else
+    kept_ += node.time > Seconds(0);
   return time.value_or(recorded) * device.slowdown;
 }
 
 std::vector<std::string> ReplayClock::remarks() const {
   std::vector<std::string> lines;
-  if (unknown_ > 0) lines.push_back(fmt::format("{} nodes that compute have no recorded time and take none (`compute: model` asks the cost model)", unknown_));
+  if (unknown_ > 0)
+    lines.push_back(fmt::format(
+        "{} nodes that compute have no recorded time and take none (`compute: model` asks the cost model)", unknown_));
   if (products_ + others_ > 0)
-    lines.push_back(fmt::format("computing is scaled from {}: {} products by the peaks of {}, {} other operations by memory bandwidth; the host's work is as recorded",
-                                replay_.recorded_type.name, products_, name(replay_.precision), others_));
+    lines.push_back(
+        fmt::format("computing is scaled from {}: {} products by the peaks of {}, {} other operations by memory "
+                    "bandwidth; the host's work is as recorded",
+                    replay_.recorded_type.name, products_, name(replay_.precision), others_));
   if (modelled_ > 0 || kept_ > 0)
-    lines.push_back(fmt::format("computing of {} nodes is from the cost model, of {} that say neither operations nor bytes as recorded", modelled_, kept_));
+    lines.push_back(fmt::format(
+        "computing of {} nodes is from the cost model, of {} that say neither operations nor bytes as recorded",
+        modelled_, kept_));
   return lines;
 }
 

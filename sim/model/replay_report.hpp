@@ -38,6 +38,7 @@ struct ReplayComparison {
   Seconds recorded_step{}, simulated_step{};     ///< from the first begin to the last end of what was matched
   std::int64_t matched = 0, unmatched_recorded = 0, unmatched_simulated = 0;
   Seconds recorded_computing{}, simulated_computing{}, recorded_communication{}, simulated_communication{};  ///< sums over matched operations
+  Seconds recorded_transfers{}, simulated_transfers{};   ///< of exchanges, each once: the least recorded by any rank, which holds the least wait for others
   std::vector<ReplayDifference> worst;           ///< that differ most in how long they took, most first
 };
 

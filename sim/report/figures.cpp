@@ -56,7 +56,7 @@ Figures figures_of(const CaseResult& result) {
   figures.gpus = step.gpus;
   figures.step_time_s = seconds;
   figures.first_step_s = step.first_step_time.value;
-  figures.samples_per_s = ratio(step.samples, seconds);
+  if (step.samples > 0) figures.samples_per_s = ratio(step.samples, seconds);
   add_tokens(figures, step);
   add_flops(figures, step);
   figures.bubble_fraction = step.bubble_fraction;

@@ -216,7 +216,7 @@ std::string notes_of(const CaseResult& result, std::size_t place, const std::str
   if (result.job) text += job_notes(result, place, row_name);
   if (!result.plan_line.empty() && !result.job)
     text += fmt::format("  plan {}: {}\n", ok ? std::to_string(place) : "of " + row_name, harmless(result.plan_line));
-  if (explained && ok && !result.job) text += explanation(result);
+  if (explained && ok && !result.job && !result.replay) text += explanation(result);
   if (style.why) text += rejected_text(result, row_name);
   for (const JobResult& job : result.jobs) text += fmt::format("  beside {}: {}\n", row_name, job_text(job));
   if (result.planner_truncated) text += fmt::format("  note on {}: its budget ended before its search did; this is the best that it had seen\n", row_name);

@@ -88,6 +88,7 @@ void name_threads(const TracedCase& traced, TraceWriter& writer) {
 
 /// "backward 3 of stage 1" says more than a task id.
 std::string title_of(const TaskLabel& label) {
+  if (label.kind == TaskKind::other && !label.detail.empty()) return label.detail;
   std::string title = name(label.kind);
   if (!label.detail.empty()) title += " " + label.detail;
   if (label.micro_batch >= 0) title += fmt::format(" {}", label.micro_batch);

@@ -15,8 +15,12 @@
 namespace trainyard::fixture {
 namespace {
 
-std::string number(int field, std::uint64_t value) { return ChakraText::varint(std::uint64_t(field) << 3U) + ChakraText::varint(value); }
-std::string bytes(int field, const std::string& content) { return ChakraText::varint((std::uint64_t(field) << 3U) | 2U) + ChakraText::varint(content.size()) + content; }
+std::string number(int field, std::uint64_t value) {
+  return ChakraText::varint(std::uint64_t(field) << 3U) + ChakraText::varint(value);
+}
+std::string bytes(int field, const std::string& content) {
+  return ChakraText::varint((std::uint64_t(field) << 3U) | 2U) + ChakraText::varint(content.size()) + content;
+}
 
 std::string packed(int field, const std::vector<std::uint64_t>& values) {
   if (values.empty()) return "";
@@ -31,7 +35,8 @@ std::string without(std::string text, const std::string& part) {
 }
 
 std::string scenario_text(const std::string& path, const ReplaySetting& setting) {
-  return "cluster: {nodes: [{name: a, gpu: " + setting.gpu + ", gpus_per_node: " + std::to_string(setting.gpus) + ", count: " + std::to_string(setting.nodes) + ", nics: 8, nic: " + setting.nic +
+  return "cluster: {nodes: [{name: a, gpu: " + setting.gpu + ", gpus_per_node: " + std::to_string(setting.gpus) +
+         ", count: " + std::to_string(setting.nodes) + ", nics: 8, nic: " + setting.nic +
          ", price: 30 USD/h}], fabric: {kind: star}}\nworkload: {trace: \"" + path + "\"" + setting.more + "}\n";
 }
 
@@ -42,11 +47,16 @@ std::string ChakraText::varint(std::uint64_t value) {
   for (; value > 127; value >>= 7U) made += char(value | 128U);
   return made + char(value);
 }
-std::string ChakraText::integer(const std::string& name, std::uint64_t value, int field) { return bytes(1, name) + number(field, value); }
-std::string ChakraText::text(const std::string& name, const std::string& value) { return bytes(1, name) + bytes(29, value); }
+std::string ChakraText::integer(const std::string& name, std::uint64_t value, int field) {
+  return bytes(1, name) + number(field, value);
+}
+std::string ChakraText::text(const std::string& name, const std::string& value) {
+  return bytes(1, name) + bytes(29, value);
+}
 
 std::string ChakraText::node(const Node& node) {
-  std::string content = (node.id > 0 ? number(1, node.id) : "") + bytes(2, node.name) + number(3, std::uint64_t(node.type)) + packed(4, node.control) + packed(5, node.data);
+  std::string content = (node.id > 0 ? number(1, node.id) : "") + bytes(2, node.name) +
+                        number(3, std::uint64_t(node.type)) + packed(4, node.control) + packed(5, node.data);
   if (node.micros > 0) content += number(7, node.micros);
   for (const std::string& attribute : node.attributes) content += bytes(10, attribute);
   return varint(content.size()) + content;
@@ -57,8 +67,15 @@ std::string ChakraText::metadata(const std::string& version) {
   return varint(content.size()) + content;
 }
 
-ChakraText::Node ChakraText::collective(std::uint64_t id, int kind, std::uint64_t size, std::vector<std::uint64_t> data) {
-  return {id, "exchange", 7, 0, std::move(data), {}, {integer("comm_type", std::uint64_t(kind)), integer("comm_size", size)}};
+ChakraText::Node ChakraText::collective(std::uint64_t id, int kind, std::uint64_t size,
+                                        std::vector<std::uint64_t> data) {
+  return {id,
+          "exchange",
+          7,
+          0,
+          std::move(data),
+          {},
+          {integer("comm_type", std::uint64_t(kind)), integer("comm_size", size)}};
 }
 
 TraceFolder::TraceFolder() {
@@ -66,7 +83,9 @@ TraceFolder::TraceFolder() {
   path_ = mkdtemp(name.data());
 }
 TraceFolder::~TraceFolder() { std::filesystem::remove_all(path_); }
-void TraceFolder::write(const std::string& name, const std::string& content) const { std::ofstream(path_ + "/" + name, std::ios::binary) << content; }
+void TraceFolder::write(const std::string& name, const std::string& content) const {
+  std::ofstream(path_ + "/" + name, std::ios::binary) << content;
+}
 
 void TraceFolder::write_chakra(const std::vector<std::vector<ChakraText::Node>>& ranks) const {
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {

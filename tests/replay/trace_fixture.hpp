@@ -15,10 +15,10 @@ class ChakraText {
   struct Node {
     std::uint64_t id = 0;
     std::string name;
-    int type = 4;                        ///< 4 compute, 5 send, 6 receive, 7 collective
+    int type = 4;  ///< 4 compute, 5 send, 6 receive, 7 collective
     std::uint64_t micros = 0;
     std::vector<std::uint64_t> data{}, control{};
-    std::vector<std::string> attributes{};     ///< from integer(), text(), flag()
+    std::vector<std::string> attributes{};  ///< from integer(), text(), flag()
   };
   static std::string varint(std::uint64_t value);
   static std::string integer(const std::string& name, std::uint64_t value, int field = 9);
@@ -52,11 +52,11 @@ struct Replay {
 };
 
 struct ReplaySetting {
-  std::string more{};                    ///< further keys of `workload`, ", key: value"
+  std::string more{};  ///< further keys of `workload`, ", key: value"
   int gpus = 8, nodes = 1;
   std::string gpu = "A100-SXM4-80GB", nic = "200 Gbps";
-  std::string trace = "";                ///< below the folder; "": the folder
-  std::string against{};                 ///< path
+  std::string trace = "";  ///< below the folder; "": the folder
+  std::string against{};   ///< path
 };
 [[nodiscard]] Replay replay(const TraceFolder& folder, const ReplaySetting& setting = {});
 [[nodiscard]] Replay replay(const std::string& path, const ReplaySetting& setting);

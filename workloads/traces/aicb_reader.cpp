@@ -13,11 +13,14 @@ namespace trainyard {
 namespace {
 
 /// "CommType.all_reduce" without its class.
-std::string bare(const std::string& cell) { return cell.substr(cell.rfind('.') == std::string::npos ? 0 : cell.rfind('.') + 1); }
+std::string bare(const std::string& cell) {
+  return cell.substr(cell.rfind('.') == std::string::npos ? 0 : cell.rfind('.') + 1);
+}
 
 class TableReader {
  public:
-  TableReader(const std::string& path, const TraceReading& reading, TraceTables& tables) : path_(path), tables_(tables), builder_(path, reading.lenient) {}
+  TableReader(const std::string& path, const TraceReading& reading, TraceTables& tables)
+      : path_(path), tables_(tables), builder_(path, reading.lenient) {}
 
   TraceFile read() {
     std::istringstream text(trace_text(path_));
@@ -38,7 +41,9 @@ class TableReader {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const { throw UserError(fmt::format("{}:{}: {}", path_, line_, what)); }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw UserError(fmt::format("{}:{}: {}", path_, line_, what));
+  }
 
   bool next_line(std::istream& text, std::string& line) {
     ++line_;
@@ -64,7 +69,8 @@ class TableReader {
     const std::vector<std::string> names = cells_of(line);
     for (std::size_t i = 0; i < names.size(); ++i) columns_[names[i]] = i;
     for (const char* needed : {"comm_type", "comm_group", "comm_group_size", "msg_size"})
-      if (!columns_.contains(needed)) fail(fmt::format("no column {}; AICB's tables have comm_type, comm_group, comm_group_size, msg_size", needed));
+      if (!columns_.contains(needed))
+        fail(fmt::format("no column {}; AICB's tables have comm_type, comm_group, comm_group_size, msg_size", needed));
   }
 
   [[nodiscard]] std::string cell(const std::vector<std::string>& cells, const char* column) const {
@@ -78,11 +84,13 @@ class TableReader {
     if (text.empty() || text == "None") return -1;
     char* end = nullptr;
     const double value = std::strtod(text.c_str(), &end);
-    if (end == text.c_str() || !std::isfinite(value) || value < 0) fail(fmt::format("{} is \"{}\"; a number from 0 is allowed", column, text));
+    if (end == text.c_str() || !std::isfinite(value) || value < 0)
+      fail(fmt::format("{} is \"{}\"; a number from 0 is allowed", column, text));
     return value;
   }
 
-  /// Rows are in order: each waits for the one before. Times (ms) hold the exchange itself where there is one, and computing else.
+  /// Rows are in order: each waits for the one before. Times (ms) hold the exchange itself where there is one, and
+  /// computing else.
   void read_row(const std::vector<std::string>& cells) {
     const std::string kind = bare(cell(cells, "comm_type"));
     TraceNode node;
@@ -90,9 +98,12 @@ class TableReader {
     node.name = tables_.name(kind + " " + cell(cells, "stage"));
     const double elapsed = number(cells, "_elapsed_time");
     if (elapsed >= 0) node.time = Seconds(elapsed * 1e-3);
-    if (kind == "computation") node.work = TraceWork::compute, node.product = true;
-    else if (kind == "isend" || kind == "irecv") fail(fmt::format("comm_type {}: a table is of one rank, and what its neighbours send is not in it", kind));
-    else if (kind != "epoch_end") set_exchange(cells, kind, node);
+    if (kind == "computation")
+      node.work = TraceWork::compute, node.product = true;
+    else if (kind == "isend" || kind == "irecv")
+      fail(fmt::format("comm_type {}: a table is of one rank, and what its neighbours send is not in it", kind));
+    else if (kind != "epoch_end")
+      set_exchange(cells, kind, node);
     const int at = builder_.add(node);
     if (at > 0) builder_.depend(at, node.id - 1, Dependency::data);
   }
@@ -104,7 +115,11 @@ class TableReader {
   }
 
   void set_exchange(const std::vector<std::string>& cells, const std::string& kind, TraceNode& node) {
-    if (!exchange_named(kind, node.exchange)) fail(fmt::format("no exchange is called {}; known: all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, reduce, barrier", kind));
+    if (!exchange_named(kind, node.exchange))
+      fail(
+          fmt::format("no exchange is called {}; known: all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, "
+                      "reduce, barrier",
+                      kind));
     node.work = TraceWork::exchange;
     node.bytes = std::max(number(cells, "msg_size"), node.exchange == ExchangeKind::barrier ? 1.0 : 0.0);
     const std::string group = bare(cell(cells, "comm_group"));
@@ -117,7 +132,8 @@ class TableReader {
   /// Tensor ranks stand innermost, as in Megatron; the stages outermost.
   int stride_of(const std::string& group, int size) const {
     const auto tensor = known_sizes_.find("tp_group");
-    if (group == "dp_group" || group == "ep_group") return size < world_ ? tensor != known_sizes_.end() ? int(tensor->second) : world_ / size : 1;
+    if (group == "dp_group" || group == "ep_group")
+      return size < world_ ? tensor != known_sizes_.end() ? int(tensor->second) : world_ / size : 1;
     return group == "pp_group" && world_ > 0 ? std::max(1, world_ / size) : 1;
   }
 
@@ -131,6 +147,8 @@ class TableReader {
 
 }  // namespace
 
-TraceFile read_aicb(const std::string& path, const TraceReading& reading, TraceTables& tables) { return TableReader(path, reading, tables).read(); }
+TraceFile read_aicb(const std::string& path, const TraceReading& reading, TraceTables& tables) {
+  return TableReader(path, reading, tables).read();
+}
 
 }  // namespace trainyard

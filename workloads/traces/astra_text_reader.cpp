@@ -24,25 +24,26 @@ struct Header {
 
 /// Who exchanges: which ranks a tensor, data or expert group holds, tensor ranks innermost, as SimAI numbers them.
 struct Layout {
-  int tensor = 0, expert = 1, pipeline = 1, world = 0;   ///< 0: not said
+  int tensor = 0, expert = 1, pipeline = 1, world = 0;  ///< 0: not said
 };
 
 struct Exchange {
   bool none = true;
   ExchangeKind kind = ExchangeKind::all_reduce;
-  std::string suffix;                    ///< "", "EP", "DP_EP"
+  std::string suffix;  ///< "", "EP", "DP_EP"
   double bytes = 0;
 };
 
 struct Layer {
   std::string name;
-  double forward = 0, input_gradient = 0, weight_gradient = 0;   ///< times as they stand
+  double forward = 0, input_gradient = 0, weight_gradient = 0;  ///< times as they stand
   Exchange after_forward, after_input, after_weight;
 };
 
 class TextReader {
  public:
-  TextReader(const std::string& path, const TraceReading& reading, TraceTables& tables) : path_(path), reading_(reading), tables_(tables), builder_(path, reading.lenient) {}
+  TextReader(const std::string& path, const TraceReading& reading, TraceTables& tables)
+      : path_(path), reading_(reading), tables_(tables), builder_(path, reading.lenient) {}
 
   TraceFile read() {
     std::istringstream text(trace_text(path_));
@@ -58,7 +59,9 @@ class TextReader {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const { throw UserError(fmt::format("{}:{}: {}", path_, line_, what)); }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw UserError(fmt::format("{}:{}: {}", path_, line_, what));
+  }
 
   std::vector<std::string> words_of(std::istream& text) {
     std::string line;
@@ -73,7 +76,8 @@ class TextReader {
   double number(const std::string& word, const char* what) const {
     char* end = nullptr;
     const double value = std::strtod(word.c_str(), &end);
-    if (end == word.c_str() || *end != '\0' || !std::isfinite(value) || value < 0) fail(fmt::format("{} is \"{}\"; a number from 0 is allowed", what, word));
+    if (end == word.c_str() || *end != '\0' || !std::isfinite(value) || value < 0)
+      fail(fmt::format("{} is \"{}\"; a number from 0 is allowed", what, word));
     return value;
   }
 
@@ -85,13 +89,21 @@ class TextReader {
     std::string key;
     for (std::size_t i = 1; i < words.size(); ++i) {
       const bool is_number = words[i].find_first_not_of("0123456789.") == std::string::npos;
-      if (!is_number) key = words[i].substr(0, words[i].find(':'));
-      else if (!key.empty() && header_.values.contains(key) == false) header_.values[key] = number(words[i], key.c_str());
+      if (!is_number)
+        key = words[i].substr(0, words[i].find(':'));
+      else if (!key.empty() && header_.values.contains(key) == false)
+        header_.values[key] = number(words[i], key.c_str());
     }
-    layout_ = {header_.value("model_parallel_NPU_group", 0), header_.value("ep", 1), header_.value("pp", 1), header_.value("all_gpus", 0)};
-    if (layout_.tensor == 0 && header_.values.contains("model_parallel_NPU_group")) fail("model_parallel_NPU_group is 0; at least 1 is allowed");
-    if (layout_.pipeline > 1) fail(fmt::format("pp: {}: the file holds one stage and does not say what passes between stages; only pp: 1 is replayed", layout_.pipeline));
-    if (layout_.world > 0 && layout_.world % std::max(1, layout_.tensor) != 0) fail(fmt::format("all_gpus: {} is no multiple of model_parallel_NPU_group: {}", layout_.world, layout_.tensor));
+    layout_ = {header_.value("model_parallel_NPU_group", 0), header_.value("ep", 1), header_.value("pp", 1),
+               header_.value("all_gpus", 0)};
+    if (layout_.tensor == 0 && header_.values.contains("model_parallel_NPU_group"))
+      fail("model_parallel_NPU_group is 0; at least 1 is allowed");
+    if (layout_.pipeline > 1)
+      fail(fmt::format(
+          "pp: {}: the file holds one stage and does not say what passes between stages; only pp: 1 is replayed",
+          layout_.pipeline));
+    if (layout_.world > 0 && layout_.world % std::max(1, layout_.tensor) != 0)
+      fail(fmt::format("all_gpus: {} is no multiple of model_parallel_NPU_group: {}", layout_.world, layout_.tensor));
   }
 
   std::vector<Layer> read_layers(std::istream& text) {
@@ -102,13 +114,16 @@ class TextReader {
     while (text.peek() != std::istream::traits_type::eof())
       if (const std::vector<std::string> words = words_of(text); !words.empty()) layers.push_back(layer_of(words));
     if (layers.size() != declared && !reading_.lenient)
-      fail(fmt::format("{} layers are declared, {} are there; both must agree (`lenient: true` takes those that are there)", declared, layers.size()));
+      fail(fmt::format(
+          "{} layers are declared, {} are there; both must agree (`lenient: true` takes those that are there)",
+          declared, layers.size()));
     if (layers.empty()) fail("no layer");
     return layers;
   }
 
   Layer layer_of(const std::vector<std::string>& words) const {
-    if (words.size() < kColumns || words.size() > kColumns + 1) fail(fmt::format("a layer has {} columns, or one more; {} are there", kColumns, words.size()));
+    if (words.size() < kColumns || words.size() > kColumns + 1)
+      fail(fmt::format("a layer has {} columns, or one more; {} are there", kColumns, words.size()));
     Layer layer;
     layer.name = words[0];
     layer.forward = number(words[2], "the time of the forward pass");
@@ -128,9 +143,13 @@ class TextReader {
     made.none = made.bytes == 0;
     const std::size_t mark = kind.find('_');
     made.suffix = mark == std::string::npos ? "" : kind.substr(mark + 1);
-    const bool known_suffix = made.suffix.empty() || made.suffix == "EP" || made.suffix == "DP_EP" || made.suffix == "DP";
+    const bool known_suffix =
+        made.suffix.empty() || made.suffix == "EP" || made.suffix == "DP_EP" || made.suffix == "DP";
     if (!exchange_named(kind.substr(0, mark), made.kind) || !known_suffix)
-      fail(fmt::format("no exchange is called {}; known: NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL, BROADCAST, with _EP or _DP_EP", kind));
+      fail(
+          fmt::format("no exchange is called {}; known: NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL, "
+                      "BROADCAST, with _EP or _DP_EP",
+                      kind));
     return made;
   }
 
@@ -140,7 +159,11 @@ class TextReader {
     const bool data_only = header_.mode == "DATA" || header_.mode == "MICRO", tensor_only = header_.mode == "MODEL";
     const int world = layout_.world > 0 ? layout_.world : t;
     if (exchange.suffix == "EP") return tables_.group({"expert", {}, layout_.expert, std::max(1, t)});
-    if (exchange.suffix == "DP_EP") return tables_.group({"data of experts", {}, std::max(1, world / std::max(1, t * layout_.expert)), std::max(1, t * layout_.expert)});
+    if (exchange.suffix == "DP_EP")
+      return tables_.group({"data of experts",
+                            {},
+                            std::max(1, world / std::max(1, t * layout_.expert)),
+                            std::max(1, t * layout_.expert)});
     if (t == 0 || data_only || tensor_only) return tables_.group({"", {}, 0, 1});
     if (!weights && exchange.suffix.empty()) return tables_.group({"tensor", {}, t, 1});
     return tables_.group({"data", {}, std::max(1, world / t), t});
@@ -190,7 +213,8 @@ class TextReader {
 
   /// Weight gradients are exchanged beside what follows: nothing in the step waits for them.
   void backward(const Layer& layer) {
-    const int weight = compute(layer.name + " weight gradient", layer.weight_gradient, TaskKind::weight_gradient, last_);
+    const int weight =
+        compute(layer.name + " weight gradient", layer.weight_gradient, TaskKind::weight_gradient, last_);
     (void)exchange(layer.name + " weight exchange", layer.after_weight, true, weight);
     const int input = compute(layer.name + " input gradient", layer.input_gradient, TaskKind::backward, weight);
     const int sent = exchange(layer.name + " input exchange", layer.after_input, false, input);
@@ -210,6 +234,8 @@ class TextReader {
 
 }  // namespace
 
-TraceFile read_astra_text(const std::string& path, const TraceReading& reading, TraceTables& tables) { return TextReader(path, reading, tables).read(); }
+TraceFile read_astra_text(const std::string& path, const TraceReading& reading, TraceTables& tables) {
+  return TextReader(path, reading, tables).read();
+}
 
 }  // namespace trainyard

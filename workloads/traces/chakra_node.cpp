@@ -13,8 +13,10 @@ namespace {
 enum Type { kMetadata = 1, kLoad, kStore, kCompute, kSend, kReceive, kCollective };
 
 /// CollectiveCommType of schema 0.0.4.
-constexpr std::array kExchanges{ExchangeKind::all_reduce, ExchangeKind::reduce, ExchangeKind::all_gather, ExchangeKind::gather, ExchangeKind::scatter,
-                                ExchangeKind::broadcast, ExchangeKind::all_to_all, ExchangeKind::reduce_scatter, ExchangeKind::reduce_scatter, ExchangeKind::barrier};
+constexpr std::array kExchanges{ExchangeKind::all_reduce, ExchangeKind::reduce,         ExchangeKind::all_gather,
+                                ExchangeKind::gather,     ExchangeKind::scatter,        ExchangeKind::broadcast,
+                                ExchangeKind::all_to_all, ExchangeKind::reduce_scatter, ExchangeKind::reduce_scatter,
+                                ExchangeKind::barrier};
 
 /// Thirty years: beyond, a negative duration was written into the unsigned field.
 constexpr double kLongestMicros = 1e15;
@@ -24,25 +26,34 @@ double number_of(const ChakraValue& value) {
   return value.text == "true" || value.text == "True" ? 1 : std::strtod(value.text.c_str(), nullptr);
 }
 
-std::string text_of(const ChakraValue& value) { return value.is_number ? fmt::format("{:.0f}", value.number) : value.text; }
+std::string text_of(const ChakraValue& value) {
+  return value.is_number ? fmt::format("{:.0f}", value.number) : value.text;
+}
 
 /// Where the file says nothing of the host's nodes, all are the device's.
 void set_exchange(const ChakraNode& node, RankBuilder& builder, TraceTables& tables, TraceNode& made) {
   if (node.comm_type >= 0 && node.comm_type >= double(kExchanges.size()))
-    throw UserError(builder.at(node.id, fmt::format("comm_type {:.0f} is no collective; known: 0 (all-reduce) to {} (barrier)", node.comm_type, kExchanges.size() - 1)));
+    throw UserError(
+        builder.at(node.id, fmt::format("comm_type {:.0f} is no collective; known: 0 (all-reduce) to {} (barrier)",
+                                        node.comm_type, kExchanges.size() - 1)));
   const bool named = exchange_named(node.name, made.exchange);
   if (node.comm_type >= 0) made.exchange = kExchanges[std::size_t(node.comm_type)];
   made.work = TraceWork::exchange;
   made.bytes = node.comm_size;
   const bool barrier = made.exchange == ExchangeKind::barrier && node.comm_type >= 0;
-  if (node.comm_size < 0 && !barrier) {                  // a note of the host, or a kernel whose time alone is known
+  if (node.comm_size < 0 && !barrier) {  // a note of the host, or a kernel whose time alone is known
     ++builder.repairs().unsized_exchanges;
     made.work = node.on_host ? TraceWork::host : node.micros > 0 ? TraceWork::exchange : TraceWork::none;
     return;
   }
   if (node.comm_type < 0 && !named)
-    throw UserError(builder.at(node.id, fmt::format("a collective without comm_type, and \"{}\" names none; known: all-reduce, reduce, all-gather, gather, scatter, broadcast, all-to-all, reduce-scatter, barrier", node.name)));
-  if (node.some_dimensions) throw UserError(builder.at(node.id, "involved_dim names some dimensions of a network only; a group of ranks (comm_group) is read"));
+    throw UserError(builder.at(
+        node.id, fmt::format("a collective without comm_type, and \"{}\" names none; known: all-reduce, reduce, "
+                             "all-gather, gather, scatter, broadcast, all-to-all, reduce-scatter, barrier",
+                             node.name)));
+  if (node.some_dimensions)
+    throw UserError(builder.at(
+        node.id, "involved_dim names some dimensions of a network only; a group of ranks (comm_group) is read"));
   if (barrier && node.comm_size < 0) made.bytes = 1;
   made.group = tables.group({node.group, {}, 0, 1});
 }
@@ -52,7 +63,8 @@ void set_transfer(const ChakraNode& node, RankBuilder& builder, TraceNode& made)
   made.work = sends ? TraceWork::send : TraceWork::receive;
   const double peer = sends ? node.destination : node.source;
   if (peer < 0) throw UserError(builder.at(node.id, sends ? "a send without comm_dst" : "a receive without comm_src"));
-  if (node.comm_size < 0) throw UserError(builder.at(node.id, fmt::format("a {} without comm_size", sends ? "send" : "receive")));
+  if (node.comm_size < 0)
+    throw UserError(builder.at(node.id, fmt::format("a {} without comm_size", sends ? "send" : "receive")));
   made.peer = int(peer);
   made.tag = int(node.tag);
   made.bytes = node.comm_size;
@@ -61,17 +73,28 @@ void set_transfer(const ChakraNode& node, RankBuilder& builder, TraceNode& made)
 }  // namespace
 
 void set_attribute(std::string_view name, const ChakraValue& value, ChakraNode& node) {
-  if (name == "is_cpu_op") node.on_host = number_of(value) != 0;
-  else if (name == "comm_type") node.comm_type = number_of(value);
-  else if (name == "comm_size") node.comm_size = number_of(value);
-  else if (name == "comm_src") node.source = number_of(value);
-  else if (name == "comm_dst") node.destination = number_of(value);
-  else if (name == "comm_tag") node.tag = number_of(value);
-  else if (name == "comm_group" || name == "pg_name") node.group = text_of(value);
-  else if (name == "involved_dim") node.some_dimensions = number_of(value) == 0;
-  else if (name == "num_ops") node.operations = number_of(value);
-  else if (name == "tensor_size") node.tensor_bytes = number_of(value);
-  else if (name == "stream") node.stream = number_of(value);
+  if (name == "is_cpu_op")
+    node.on_host = number_of(value) != 0;
+  else if (name == "comm_type")
+    node.comm_type = number_of(value);
+  else if (name == "comm_size")
+    node.comm_size = number_of(value);
+  else if (name == "comm_src")
+    node.source = number_of(value);
+  else if (name == "comm_dst")
+    node.destination = number_of(value);
+  else if (name == "comm_tag")
+    node.tag = number_of(value);
+  else if (name == "comm_group" || name == "pg_name")
+    node.group = text_of(value);
+  else if (name == "involved_dim")
+    node.some_dimensions = number_of(value) == 0;
+  else if (name == "num_ops")
+    node.operations = number_of(value);
+  else if (name == "tensor_size")
+    node.tensor_bytes = number_of(value);
+  else if (name == "stream")
+    node.stream = number_of(value);
 }
 
 int add_chakra_node(const ChakraNode& node, RankBuilder& builder, TraceTables& tables) {
@@ -79,8 +102,12 @@ int add_chakra_node(const ChakraNode& node, RankBuilder& builder, TraceTables& t
   made.id = node.id;
   made.name = tables.name(node.name);
   if (node.micros < 0 || node.micros > kLongestMicros)
-    throw UserError(builder.at(node.id, fmt::format("a duration of {:.0f} us; 0 to {:.0e} is allowed (a negative number in an unsigned field?)", node.micros, kLongestMicros)));
-  if (node.comm_size < 0 && node.comm_size != -1) throw UserError(builder.at(node.id, fmt::format("comm_size {:.0f}; 0 or more is allowed", node.comm_size)));
+    throw UserError(builder.at(
+        node.id,
+        fmt::format("a duration of {:.0f} us; 0 to {:.0e} is allowed (a negative number in an unsigned field?)",
+                    node.micros, kLongestMicros)));
+  if (node.comm_size < 0 && node.comm_size != -1)
+    throw UserError(builder.at(node.id, fmt::format("comm_size {:.0f}; 0 or more is allowed", node.comm_size)));
   made.time = Seconds(node.micros * 1e-6);
   if (node.begin_micros > 0) made.begin = Seconds(node.begin_micros * 1e-6);
   made.stream = int(node.stream);

@@ -19,12 +19,12 @@ struct ChakraValue {
 struct ChakraNode {
   std::uint64_t id = 0;
   std::string name;
-  int type = 0;                          ///< 1 metadata, 2 memory load, 3 memory store, 4 compute, 5 send, 6 receive, 7 collective
+  int type = 0;  ///< 1 metadata, 2 memory load, 3 memory store, 4 compute, 5 send, 6 receive, 7 collective
   double micros = 0, begin_micros = 0;
-  double comm_type = -1, comm_size = -1; ///< -1: not said
+  double comm_type = -1, comm_size = -1;  ///< -1: not said
   double source = -1, destination = -1, tag = 0;
   double operations = 0, tensor_bytes = 0, stream = 0;
-  std::string group;                     ///< "": not said
+  std::string group;  ///< "": not said
   bool on_host = false, some_dimensions = false;
 };
 

@@ -22,26 +22,41 @@ ChakraValue value_of(const chakra::Attribute& attribute) {
   using Attribute = chakra::Attribute;
   const auto number = [](auto value) { return ChakraValue{double(value), "", true}; };
   switch (attribute.value_case()) {
-    case Attribute::kDoubleValue: return number(attribute.double_value());
-    case Attribute::kFloatValue: return number(attribute.float_value());
-    case Attribute::kInt32Value: return number(attribute.int32_value());
-    case Attribute::kInt64Value: return number(attribute.int64_value());
-    case Attribute::kUint32Value: return number(attribute.uint32_value());
-    case Attribute::kUint64Value: return number(attribute.uint64_value());
-    case Attribute::kSint32Value: return number(attribute.sint32_value());
-    case Attribute::kSint64Value: return number(attribute.sint64_value());
-    case Attribute::kFixed32Value: return number(attribute.fixed32_value());
-    case Attribute::kFixed64Value: return number(attribute.fixed64_value());
-    case Attribute::kSfixed32Value: return number(attribute.sfixed32_value());
-    case Attribute::kSfixed64Value: return number(attribute.sfixed64_value());
-    case Attribute::kBoolValue: return number(attribute.bool_value());
-    case Attribute::kStringValue: return {0, attribute.string_value(), false};
+    case Attribute::kDoubleValue:
+      return number(attribute.double_value());
+    case Attribute::kFloatValue:
+      return number(attribute.float_value());
+    case Attribute::kInt32Value:
+      return number(attribute.int32_value());
+    case Attribute::kInt64Value:
+      return number(attribute.int64_value());
+    case Attribute::kUint32Value:
+      return number(attribute.uint32_value());
+    case Attribute::kUint64Value:
+      return number(attribute.uint64_value());
+    case Attribute::kSint32Value:
+      return number(attribute.sint32_value());
+    case Attribute::kSint64Value:
+      return number(attribute.sint64_value());
+    case Attribute::kFixed32Value:
+      return number(attribute.fixed32_value());
+    case Attribute::kFixed64Value:
+      return number(attribute.fixed64_value());
+    case Attribute::kSfixed32Value:
+      return number(attribute.sfixed32_value());
+    case Attribute::kSfixed64Value:
+      return number(attribute.sfixed64_value());
+    case Attribute::kBoolValue:
+      return number(attribute.bool_value());
+    case Attribute::kStringValue:
+      return {0, attribute.string_value(), false};
     case Attribute::kBoolList: {
       bool all = true;
       for (const bool one : attribute.bool_list().values()) all = all && one;
       return number(all);
     }
-    case Attribute::VALUE_NOT_SET: break;
+    case Attribute::VALUE_NOT_SET:
+      break;
   }
   return {};
 }
@@ -49,7 +64,8 @@ ChakraValue value_of(const chakra::Attribute& attribute) {
 /// One message after the other.
 class MessageStream {
  public:
-  explicit MessageStream(const std::string& path) : path_(path), file_(path, std::ios::binary), raw_(&file_), in_(&raw_) {
+  explicit MessageStream(const std::string& path)
+      : path_(path), file_(path, std::ios::binary), raw_(&file_), in_(&raw_) {
     if (!file_.is_open()) throw UserError(path + ": no such file");
     in_.SetTotalBytesLimit(std::numeric_limits<int>::max());
   }
@@ -64,14 +80,16 @@ class MessageStream {
       if (shift > 28 || !in_.ReadRaw(&first, 1)) fail("no length of a message stands here");
       length |= std::uint32_t(first & 0x7fU) << shift;
     }
-    if (length > std::uint32_t(kLargestMessage)) fail(fmt::format("a message of {} bytes; at most {} are read", length, kLargestMessage));
+    if (length > std::uint32_t(kLargestMessage))
+      fail(fmt::format("a message of {} bytes; at most {} are read", length, kLargestMessage));
     if (!in_.ReadString(&message, int(length))) fail(fmt::format("the file ends inside a message of {} bytes", length));
     ++count_;
     return true;
   }
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw UserError(fmt::format("{}: message {} at byte {}: {}; a Chakra trace is a sequence of lengths and messages", path_, count_, begins_, what));
+    throw UserError(fmt::format("{}: message {} at byte {}: {}; a Chakra trace is a sequence of lengths and messages",
+                                path_, count_, begins_, what));
   }
 
  private:
@@ -97,7 +115,8 @@ ChakraNode node_of(const chakra::Node& read) {
   node.type = read.type();
   node.micros = double(read.duration_micros());
   node.begin_micros = double(read.start_time_micros());
-  for (const chakra::Attribute& attribute : read.attributes()) set_attribute(attribute.name(), value_of(attribute), node);
+  for (const chakra::Attribute& attribute : read.attributes())
+    set_attribute(attribute.name(), value_of(attribute), node);
   return node;
 }
 

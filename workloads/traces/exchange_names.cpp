@@ -8,17 +8,18 @@ namespace trainyard {
 namespace {
 
 /// Longer words first: "reducescatter" holds "scatter" and "reduce".
-constexpr std::array<std::pair<std::string_view, ExchangeKind>, 11> kWords{{{"reducescatter", ExchangeKind::reduce_scatter},
-                                                                            {"allreduce", ExchangeKind::all_reduce},
-                                                                            {"allgather", ExchangeKind::all_gather},
-                                                                            {"gatherintotensor", ExchangeKind::all_gather},
-                                                                            {"alltoall", ExchangeKind::all_to_all},
-                                                                            {"broadcast", ExchangeKind::broadcast},
-                                                                            {"barrier", ExchangeKind::barrier},
-                                                                            {"bcast", ExchangeKind::broadcast},
-                                                                            {"scatter", ExchangeKind::scatter},
-                                                                            {"gather", ExchangeKind::gather},
-                                                                            {"reduce", ExchangeKind::reduce}}};
+constexpr std::array<std::pair<std::string_view, ExchangeKind>, 11> kWords{
+    {{"reducescatter", ExchangeKind::reduce_scatter},
+     {"allreduce", ExchangeKind::all_reduce},
+     {"allgather", ExchangeKind::all_gather},
+     {"gatherintotensor", ExchangeKind::all_gather},
+     {"alltoall", ExchangeKind::all_to_all},
+     {"broadcast", ExchangeKind::broadcast},
+     {"barrier", ExchangeKind::barrier},
+     {"bcast", ExchangeKind::broadcast},
+     {"scatter", ExchangeKind::scatter},
+     {"gather", ExchangeKind::gather},
+     {"reduce", ExchangeKind::reduce}}};
 
 }  // namespace
 

@@ -19,7 +19,8 @@ nlohmann::json parse_json(const std::string& path) {
     const std::size_t at = std::min(error.byte > 0 ? error.byte - 1 : 0, text.size());
     const auto line = std::count(text.begin(), text.begin() + std::ptrdiff_t(at), '\n') + 1;
     const std::size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
-    throw UserError(fmt::format("{}:{}:{}: no JSON{}", path, line, at - begin + 1, at >= text.size() ? ": the file ends inside a value" : " from here on"));
+    throw UserError(fmt::format("{}:{}:{}: no JSON{}", path, line, at - begin + 1,
+                                at >= text.size() ? ": the file ends inside a value" : " from here on"));
   }
 }
 

@@ -41,9 +41,25 @@ std::string lower(std::string word) {
 }
 
 double element_bytes(const std::string& type) {
-  static const std::map<std::string, double> sizes{{"float", 4}, {"half", 2}, {"bfloat16", 2}, {"double", 8}, {"long", 8}, {"int", 4}, {"byte", 1}, {"char", 1}, {"bool", 1},
-                                                   {"c10::half", 2}, {"c10::bfloat16", 2}, {"long int", 8}, {"unsigned char", 1}, {"signed char", 1}, {"short", 2}, {"short int", 2},
-                                                   {"float8_e4m3fn", 1}, {"float8_e5m2", 1}, {"c10::float8_e4m3fn", 1}};
+  static const std::map<std::string, double> sizes{{"float", 4},
+                                                   {"half", 2},
+                                                   {"bfloat16", 2},
+                                                   {"double", 8},
+                                                   {"long", 8},
+                                                   {"int", 4},
+                                                   {"byte", 1},
+                                                   {"char", 1},
+                                                   {"bool", 1},
+                                                   {"c10::half", 2},
+                                                   {"c10::bfloat16", 2},
+                                                   {"long int", 8},
+                                                   {"unsigned char", 1},
+                                                   {"signed char", 1},
+                                                   {"short", 2},
+                                                   {"short int", 2},
+                                                   {"float8_e4m3fn", 1},
+                                                   {"float8_e5m2", 1},
+                                                   {"c10::float8_e4m3fn", 1}};
   const auto found = sizes.find(lower(type));
   return found == sizes.end() ? 0 : found->second;
 }
@@ -82,11 +98,13 @@ class EventReader {
   KinetoEvents read() {
     const auto events = root_.find("traceEvents");
     if (events == root_.end() || !events->is_array())
-      throw UserError(fmt::format("{}: no list `traceEvents`{}", path_, root_.contains("nodes") ? "; this looks like format pytorch" : ""));
+      throw UserError(fmt::format("{}: no list `traceEvents`{}", path_,
+                                  root_.contains("nodes") ? "; this looks like format pytorch" : ""));
     read_head();
     for (std::size_t i = 0; i < events->size(); ++i)
       if ((*events)[i].is_object()) read_event((*events)[i], i);
-    if (made_.device_events.empty() && made_.calls.empty()) throw UserError(path_ + ": no event of a device and no launch; at least one kernel is needed");
+    if (made_.device_events.empty() && made_.calls.empty())
+      throw UserError(path_ + ": no event of a device and no launch; at least one kernel is needed");
     settle();
     return std::move(made_);
   }
@@ -97,29 +115,40 @@ class EventReader {
       made_.rank = int(number(*info, "rank", -1));
       made_.world_size = int(number(*info, "world_size", 0));
     }
-    if (const auto devices = root_.find("deviceProperties"); devices != root_.end() && devices->is_array() && !devices->empty()) made_.device = text(devices->front(), "name");
+    if (const auto devices = root_.find("deviceProperties");
+        devices != root_.end() && devices->is_array() && !devices->empty())
+      made_.device = text(devices->front(), "name");
   }
 
   void read_event(const Json& event, std::size_t place) {
     if (text(event, "ph") != "X") return;
     const std::string category = lower(text(event, "cat"));
-    const bool device = category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset" || category == "memcpy" || category == "memset" || category == "mtia_ccp_events";
-    const bool runtime = category == "cuda_runtime" || category == "cuda_driver" || category == "runtime" || category == "mtia_runtime";
+    const bool device = category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset" ||
+                        category == "memcpy" || category == "memset" || category == "mtia_ccp_events";
+    const bool runtime =
+        category == "cuda_runtime" || category == "cuda_driver" || category == "runtime" || category == "mtia_runtime";
     const std::string name = text(event, "name");
     const bool note = name == "record_param_comms" || name.starts_with("nccl:");
     if (!device && !runtime && !note) return;
     const double begin = number(event, "ts", std::numeric_limits<double>::quiet_NaN()), time = number(event, "dur", 0);
-    if (!std::isfinite(begin) || !std::isfinite(time)) throw UserError(fmt::format("{}: event {} ({}): `ts` or `dur` is no number", path_, place, name.substr(0, 60)));
-    if (time < 0) throw UserError(fmt::format("{}: event {} ({}): a duration of {} us; 0 or more is allowed", path_, place, name.substr(0, 60), time));
-    if (begin == 0 && time == 0) return;                 // pairs of zeros are no times
+    if (!std::isfinite(begin) || !std::isfinite(time))
+      throw UserError(fmt::format("{}: event {} ({}): `ts` or `dur` is no number", path_, place, name.substr(0, 60)));
+    if (time < 0)
+      throw UserError(fmt::format("{}: event {} ({}): a duration of {} us; 0 or more is allowed", path_, place,
+                                  name.substr(0, 60), time));
+    if (begin == 0 && time == 0) return;  // pairs of zeros are no times
     const auto found = event.find("args");
     const Json arguments = found != event.end() && found->is_object() ? *found : Json::object();
-    if (note) add_note(event, arguments, name, begin, time);
-    else if (device) add_device(event, arguments, category, name, begin, time);
-    else add_call(arguments, name, begin, time);
+    if (note)
+      add_note(event, arguments, name, begin, time);
+    else if (device)
+      add_device(event, arguments, category, name, begin, time);
+    else
+      add_call(arguments, name, begin, time);
   }
 
-  void add_device(const Json& event, const Json& arguments, const std::string& category, const std::string& name, double begin, double time) {
+  void add_device(const Json& event, const Json& arguments, const std::string& category, const std::string& name,
+                  double begin, double time) {
     DeviceEvent made;
     made.name = name;
     made.stream = std::int64_t(number(arguments, "stream", number(event, "tid", 0)));
@@ -130,9 +159,11 @@ class EventReader {
     made.external = std::int64_t(number(arguments, "External id", number(arguments, "external id", -1)));
     made.copies = category.find("mem") != std::string::npos;
     const std::string plain = lower(name);
-    made.communicates = !made.copies && (plain.starts_with("nccl") || plain.find("rccl") != std::string::npos || plain.find("deep_ep") != std::string::npos);
+    made.communicates = !made.copies && (plain.starts_with("nccl") || plain.find("rccl") != std::string::npos ||
+                                         plain.find("deep_ep") != std::string::npos);
     made_.device_events.push_back(std::move(made));
-    if (made_.device_events.back().communicates && arguments.contains("Collective name")) described_.emplace(made_.device_events.back().correlation, note_of(arguments, name));
+    if (made_.device_events.back().communicates && arguments.contains("Collective name"))
+      described_.emplace(made_.device_events.back().correlation, note_of(arguments, name));
   }
 
   void add_call(const Json& arguments, const std::string& name, double begin, double time) {
@@ -156,7 +187,9 @@ class EventReader {
   /// Older files: "nccl:all_reduce" with the shape of its tensor.
   static double bytes_of_shape(const Json& arguments) {
     const auto sizes = arguments.find("Input Dims"), types = arguments.find("Input type");
-    if (sizes == arguments.end() || types == arguments.end() || !sizes->is_array() || !types->is_array() || sizes->empty() || types->empty() || !(*types)[0].is_string()) return -1;
+    if (sizes == arguments.end() || types == arguments.end() || !sizes->is_array() || !types->is_array() ||
+        sizes->empty() || types->empty() || !(*types)[0].is_string())
+      return -1;
     const double bytes = elements((*sizes)[0]) * element_bytes((*types)[0].get<std::string>());
     return bytes > 0 ? bytes : -1;
   }

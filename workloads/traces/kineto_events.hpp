@@ -15,9 +15,9 @@ struct DeviceEvent {
   std::string name;
   std::int64_t stream = 0;
   double begin = 0, time = 0;
-  double bytes = 0;                      ///< of a copy or a fill
-  std::int64_t correlation = -1;         ///< with its launch; -1: none
-  std::int64_t external = -1;            ///< with the operator around its launch
+  double bytes = 0;               ///< of a copy or a fill
+  std::int64_t correlation = -1;  ///< with its launch; -1: none
+  std::int64_t external = -1;     ///< with the operator around its launch
   bool communicates = false, copies = false;
 };
 
@@ -25,7 +25,7 @@ struct DeviceEvent {
 struct HostCall {
   double begin = 0, time = 0;
   std::int64_t correlation = -1;
-  bool waits = false;                    ///< cudaStreamSynchronize and the like
+  bool waits = false;  ///< cudaStreamSynchronize and the like
   double end() const { return begin + time; }
 };
 
@@ -34,19 +34,19 @@ struct CollectiveNote {
   double begin = 0, end = 0;
   std::int64_t thread = 0;
   ExchangeKind kind = ExchangeKind::all_reduce;
-  bool known = false;                    ///< the kind
-  double bytes = -1;                     ///< of the input; -1: not said
-  int members = 0;                       ///< 0: not said
-  std::vector<int> ranks;                ///< empty: not said (or cut off in the file)
+  bool known = false;      ///< the kind
+  double bytes = -1;       ///< of the input; -1: not said
+  int members = 0;         ///< 0: not said
+  std::vector<int> ranks;  ///< empty: not said (or cut off in the file)
   std::string group;
 };
 
 struct KinetoEvents {
   int rank = -1, world_size = 0;
   std::string device;
-  std::vector<DeviceEvent> device_events;    ///< by begin
-  std::vector<HostCall> calls;               ///< by begin
-  std::vector<CollectiveNote> notes;         ///< of operators, by begin
+  std::vector<DeviceEvent> device_events;            ///< by begin
+  std::vector<HostCall> calls;                       ///< by begin
+  std::vector<CollectiveNote> notes;                 ///< of operators, by begin
   std::map<std::int64_t, CollectiveNote> described;  ///< of kernels that say it themselves, by correlation
 };
 

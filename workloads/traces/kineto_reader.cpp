@@ -19,7 +19,8 @@ constexpr double kShortGap = 3;
 constexpr double kRounding = 1;
 constexpr std::size_t kNotesLookedAt = 8;
 
-constexpr std::array<std::string_view, 12> kProducts{"gemm", "conv", "flash", "fmha", "attention", "cutlass", "matmul", "wgrad", "dgrad", "cublas", "xmma", "_mm_"};
+constexpr std::array<std::string_view, 12> kProducts{"gemm",   "conv",  "flash", "fmha",   "attention", "cutlass",
+                                                     "matmul", "wgrad", "dgrad", "cublas", "xmma",      "_mm_"};
 
 bool is_product(const std::string& name) {
   std::string plain = name;
@@ -27,14 +28,17 @@ bool is_product(const std::string& name) {
   return std::ranges::any_of(kProducts, [&](std::string_view word) { return plain.find(word) != std::string::npos; });
 }
 
-/// The host is one chain of its launches and waits, whatever threads they are on; a kernel waits for its launch, for its stream, and where it began later than both, for
-/// the operation of another stream that ended last before it. An exchange also waits for what was launched before it.
+/// The host is one chain of its launches and waits, whatever threads they are on; a kernel waits for its launch, for
+/// its stream, and where it began later than both, for the operation of another stream that ended last before it. An
+/// exchange also waits for what was launched before it.
 class KinetoReader {
  public:
-  KinetoReader(const std::string& path, const TraceReading& reading, TraceTables& tables) : events_(kineto_events(path)), tables_(tables), builder_(path, reading.lenient) {}
+  KinetoReader(const std::string& path, const TraceReading& reading, TraceTables& tables)
+      : events_(kineto_events(path)), tables_(tables), builder_(path, reading.lenient) {}
 
   TraceFile read() {
-    for (std::size_t k = 0; k < events_.device_events.size(); ++k) kernels_of_[events_.device_events[k].correlation].push_back(int(k));
+    for (std::size_t k = 0; k < events_.device_events.size(); ++k)
+      kernels_of_[events_.device_events[k].correlation].push_back(int(k));
     node_of_.assign(events_.device_events.size(), -1);
     add_host();
     for (std::size_t k = 0; k < events_.device_events.size(); ++k) add_device_event(int(k));
@@ -96,9 +100,11 @@ class KinetoReader {
       if (end <= call.end() + kRounding && end > ended) last = int(k), ended = end;
       if (event.begin + longest() < call.begin) break;
     }
-    for (std::size_t k = first_after(call.begin); k < events_.device_events.size() && events_.device_events[k].begin <= call.end(); ++k) {
+    for (std::size_t k = first_after(call.begin);
+         k < events_.device_events.size() && events_.device_events[k].begin <= call.end(); ++k) {
       const double end = events_.device_events[k].begin + events_.device_events[k].time;
-      if (end <= call.end() + kRounding && end > ended && launched_before(events_.device_events[k], call.begin)) last = int(k), ended = end;
+      if (end <= call.end() + kRounding && end > ended && launched_before(events_.device_events[k], call.begin))
+        last = int(k), ended = end;
     }
     const bool waited = last >= 0 && ended > call.begin;
     const double from = waited ? std::min(ended, call.end()) : std::max(call.begin, until);
@@ -109,7 +115,8 @@ class KinetoReader {
 
   /// Position of the first device event that begins behind a time.
   [[nodiscard]] std::size_t first_after(double time) const {
-    return std::size_t(std::ranges::upper_bound(events_.device_events, time, {}, &DeviceEvent::begin) - events_.device_events.begin());
+    return std::size_t(std::ranges::upper_bound(events_.device_events, time, {}, &DeviceEvent::begin) -
+                       events_.device_events.begin());
   }
 
   double longest() {
@@ -128,14 +135,16 @@ class KinetoReader {
     const DeviceEvent& event = events_.device_events[std::size_t(k)];
     std::vector<int> causes;
     double free = 0;
-    if (const auto launch = launches_.find(event.correlation); launch != launches_.end() && launch->second.at <= event.begin) {
+    if (const auto launch = launches_.find(event.correlation);
+        launch != launches_.end() && launch->second.at <= event.begin) {
       causes.push_back(launch->second.node);
       free = launch->second.at;
     } else if (launch != launches_.end()) {
-      causes.push_back(launch->second.node);             // clocks differ: at once
+      causes.push_back(launch->second.node);  // clocks differ: at once
       free = event.begin;
     }
-    if (const auto before = last_of_.find(event.stream); before != last_of_.end() && end_of(before->second) <= event.begin + kRounding) {
+    if (const auto before = last_of_.find(event.stream);
+        before != last_of_.end() && end_of(before->second) <= event.begin + kRounding) {
       causes.push_back(node_of_[std::size_t(before->second)]);
       free = std::max(free, end_of(before->second));
     }
@@ -147,16 +156,21 @@ class KinetoReader {
     const int at = add(node_of(event), event.name, event.begin, event.time);
     for (const int cause : lag >= 0 ? std::vector<int>{lag} : causes) depend(at, cause);
     node_of_[std::size_t(k)] = at;
-    if (const auto before = last_of_.find(event.stream); before == last_of_.end() || end_of(before->second) <= end_of(k)) last_of_[event.stream] = k;
+    if (const auto before = last_of_.find(event.stream);
+        before == last_of_.end() || end_of(before->second) <= end_of(k))
+      last_of_[event.stream] = k;
   }
 
-  [[nodiscard]] double end_of(int k) const { return events_.device_events[std::size_t(k)].begin + events_.device_events[std::size_t(k)].time; }
+  [[nodiscard]] double end_of(int k) const {
+    return events_.device_events[std::size_t(k)].begin + events_.device_events[std::size_t(k)].time;
+  }
 
   /// Of the other streams' last events the one that ended last, if the event began later than it had to, or exchanges.
   [[nodiscard]] int waited_for(const DeviceEvent& event, double free) const {
     int last = -1;
     for (const auto& [stream, k] : last_of_) {
-      if (stream == event.stream || end_of(k) > event.begin + kRounding || !(last < 0 || end_of(k) > end_of(last))) continue;
+      if (stream == event.stream || end_of(k) > event.begin + kRounding || !(last < 0 || end_of(k) > end_of(last)))
+        continue;
       last = k;
     }
     if (last < 0) return -1;
@@ -210,7 +224,9 @@ class KinetoReader {
 
   /// Its own, else of the operators around its launch the one that says who takes part, else the innermost.
   [[nodiscard]] const CollectiveNote* note_of(const DeviceEvent& event) const {
-    if (const auto own = events_.described.find(event.correlation); own != events_.described.end() && own->second.known && own->second.bytes >= 0) return &own->second;
+    if (const auto own = events_.described.find(event.correlation);
+        own != events_.described.end() && own->second.known && own->second.bytes >= 0)
+      return &own->second;
     const auto launch = launches_.find(event.correlation);
     if (launch == launches_.end()) return nullptr;
     auto at = std::ranges::upper_bound(events_.notes, launch->second.at, {}, &CollectiveNote::begin);
@@ -239,6 +255,8 @@ class KinetoReader {
 
 }  // namespace
 
-TraceFile read_kineto(const std::string& path, const TraceReading& reading, TraceTables& tables) { return KinetoReader(path, reading, tables).read(); }
+TraceFile read_kineto(const std::string& path, const TraceReading& reading, TraceTables& tables) {
+  return KinetoReader(path, reading, tables).read();
+}
 
 }  // namespace trainyard

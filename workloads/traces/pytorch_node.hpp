@@ -21,11 +21,12 @@ struct PytorchTensor {
 struct PytorchNode {
   std::uint64_t id = 0, parent = 0;
   std::string name;
-  double micros = -1, begin_micros = -1;     ///< merged from a Kineto trace; below 0: not there
+  double micros = -1, begin_micros = -1;  ///< merged from a Kineto trace; below 0: not there
   std::vector<PytorchTensor> inputs, outputs;
-  std::vector<std::int64_t> integers;        ///< among the inputs
-  std::vector<std::string> texts;            ///< among the inputs, those of tuples too
-  double sent = 0;                           ///< bytes of its input tensors on any device
+  std::vector<std::int64_t> integers;  ///< among the inputs
+  std::vector<std::string> texts;      ///< among the inputs, those of tuples too
+  std::size_t parts = 0;               ///< length of its longest list of numbers: of an uneven exchange one a member
+  double sent = 0;                     ///< bytes of its input tensors on any device
 };
 
 /// Schema 1.0.1 (flat) or 1.0.2 and later. UserError naming file and place.
@@ -34,7 +35,7 @@ struct PytorchNode {
 /// What a node without children computes on the device: nothing for views, allocations and work of the host.
 struct PytorchCost {
   bool computes = false, product = false;
-  GemmShape shape;                           ///< m 0: no single product
+  GemmShape shape;  ///< m 0: no single product
   double flops = 0, bytes = 0;
 };
 [[nodiscard]] PytorchCost pytorch_cost(const PytorchNode& node);

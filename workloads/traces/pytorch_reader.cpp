@@ -22,7 +22,8 @@ constexpr const char* kExchange = "record_param_comms";
 /// Nodes run in order of their ids, as the observer numbers them when they begin; parents and views cost nothing.
 class PytorchReader {
  public:
-  PytorchReader(const std::string& path, const TraceReading& reading, TraceTables& tables) : path_(path), tables_(tables), builder_(path, reading.lenient), lenient_(reading.lenient) {}
+  PytorchReader(const std::string& path, const TraceReading& reading, TraceTables& tables)
+      : path_(path), tables_(tables), builder_(path, reading.lenient), lenient_(reading.lenient) {}
 
   TraceFile read() {
     read_nodes(parse_json(path_));
@@ -39,7 +40,9 @@ class PytorchReader {
  private:
   void read_nodes(const Json& root) {
     const auto nodes = root.find("nodes");
-    if (nodes == root.end() || !nodes->is_array()) throw UserError(fmt::format("{}: no list `nodes`{}", path_, root.contains("traceEvents") ? "; this looks like format kineto" : ""));
+    if (nodes == root.end() || !nodes->is_array())
+      throw UserError(fmt::format("{}: no list `nodes`{}", path_,
+                                  root.contains("traceEvents") ? "; this looks like format kineto" : ""));
     const auto schema = root.find("schema");
     const std::string version = schema != root.end() && schema->is_string() ? schema->get<std::string>() : "";
     if (std::ranges::none_of(kSchemas, [&](std::string_view known) { return version.starts_with(known); }))
@@ -75,7 +78,7 @@ class PytorchReader {
   void check_parents() {
     std::unordered_map<std::uint64_t, std::size_t> at;
     for (std::size_t i = 0; i < nodes_.size(); ++i) at.emplace(nodes_[i].id, i);
-    std::vector<std::size_t> seen(nodes_.size(), nodes_.size());       // from which node a walk upwards first came by
+    std::vector<std::size_t> seen(nodes_.size(), nodes_.size());  // from which node a walk upwards first came by
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       for (std::size_t node = i; seen[node] == nodes_.size();) {
         seen[node] = i;
@@ -86,12 +89,18 @@ class PytorchReader {
           break;
         }
         node = parent->second;
-        if (seen[node] == i) throw UserError(builder_.at(nodes_[node].id, "is among its own parents; parents must form a tree"));
+        if (seen[node] == i)
+          throw UserError(builder_.at(nodes_[node].id, "is among its own parents; parents must form a tree"));
       }
   }
 
   void missing_parent(const PytorchNode& node) {
-    if (!lenient_) throw UserError(builder_.at(node.id, fmt::format("has parent {}, which is not in the file; every parent must be there (`lenient: true` does without)", node.parent)));
+    if (!lenient_)
+      throw UserError(builder_.at(
+          node.id,
+          fmt::format(
+              "has parent {}, which is not in the file; every parent must be there (`lenient: true` does without)",
+              node.parent)));
     ++builder_.repairs().missing_parents;
   }
 
@@ -108,8 +117,11 @@ class PytorchReader {
     }
   }
 
-  /// 0: not said.
-  static int size_in(const PytorchNode& node) { return node.integers.size() > 3 && node.integers.back() < (1 << 20) ? int(std::max<std::int64_t>(node.integers.back(), 0)) : 0; }
+  /// Behind all other arguments, or one part a member; 0: not said.
+  static int size_in(const PytorchNode& node) {
+    if (node.integers.size() <= 3) return int(node.parts);
+    return node.integers.back() < (1 << 20) ? int(std::max<std::int64_t>(node.integers.back(), 0)) : 0;
+  }
   static bool is_wait(const PytorchNode& node) { return std::ranges::find(node.texts, "wait") != node.texts.end(); }
 
   void add(std::size_t i) {
@@ -137,8 +149,10 @@ class PytorchReader {
   /// What follows runs beside it until its `wait`; an exchange that nobody waits for holds up what follows.
   void follow_exchange(int at, const PytorchNode& node) {
     after(at, last_);
-    if (node.integers.empty() || !waits_.contains(node.integers.front())) last_ = at;
-    else open_[node.integers.front()].push_back(at);
+    if (node.integers.empty() || !waits_.contains(node.integers.front()))
+      last_ = at;
+    else
+      open_[node.integers.front()].push_back(at);
   }
 
   void follow_wait(int at, const PytorchNode& node) {
@@ -170,27 +184,40 @@ class PytorchReader {
   bool set_exchange(const PytorchNode& node, TraceNode& made) {
     const std::string* called = nullptr;
     for (const std::string& text : node.texts) {
-      if (text == "wait" || text == "init" || text == "coalesced" || text.starts_with("start_") || text.starts_with("end_")) return false;
-      if (text == "send" || text == "recv" || text == "irecv" || text == "isend") throw UserError(builder_.at(node.id, fmt::format("\"{}\": this format does not say to or from which rank; collectives are read", text)));
+      if (text == "wait" || text == "init" || text == "coalesced" || text.starts_with("start_") ||
+          text.starts_with("end_"))
+        return false;
+      if (text == "send" || text == "recv" || text == "irecv" || text == "isend")
+        throw UserError(builder_.at(
+            node.id,
+            fmt::format("\"{}\": this format does not say to or from which rank; collectives are read", text)));
       if (exchange_named(text, made.exchange)) called = &text;
     }
     if (called == nullptr)
-      throw UserError(builder_.at(node.id, fmt::format("no collective among \"{}\"; known: allreduce, reduce, allgather, gather, scatter, broadcast, all_to_all, reduce_scatter, barrier, wait",
-                                                       node.texts.empty() ? std::string() : node.texts.back())));
+      throw UserError(
+          builder_.at(node.id, fmt::format("no collective among \"{}\"; known: allreduce, reduce, allgather, gather, "
+                                           "scatter, broadcast, all_to_all, reduce_scatter, barrier, wait",
+                                           node.texts.empty() ? std::string() : node.texts.back())));
     made.work = TraceWork::exchange;
     made.bytes = made.exchange == ExchangeKind::barrier ? 1 : std::max(node.sent, 1.0);
     made.group = group_of(node);
     return true;
   }
 
-  /// By the name of its process group; older files have only an address, which differs from rank to rank, and the number of members behind all other arguments.
+  /// By the name of its process group; older files have only an address, which differs from rank to rank, and the
+  /// number of members behind all other arguments.
   int group_of(const PytorchNode& node) {
     for (const std::string& text : node.texts)
-      if (const auto known = members_.find(text); known != members_.end()) return tables_.group({text, known->second, 0, 1});
+      if (const auto known = members_.find(text); known != members_.end())
+        return tables_.group({text, known->second, 0, 1});
     const int size = size_in(node);
     if (size == 1) return tables_.group({"of one", {}, 1, 1});
     if (size > 0 && size < world_)
-      throw UserError(builder_.at(node.id, fmt::format("an exchange of {} of {} ranks, and nothing says of which; groups of all ranks, or named ones, are read", size, world_)));
+      throw UserError(builder_.at(
+          node.id,
+          fmt::format(
+              "an exchange of {} of {} ranks, and nothing says of which; groups of all ranks, or named ones, are read",
+              size, world_)));
     return tables_.group({"", {}, 0, 1});
   }
 
@@ -198,17 +225,19 @@ class PytorchReader {
   TraceTables& tables_;
   RankBuilder builder_;
   bool lenient_;
-  std::vector<PytorchNode> nodes_;                       ///< by id
-  std::vector<int> children_;                            ///< [node]
-  std::vector<double> inner_;                            ///< [node] time of its children, microseconds
-  std::map<std::int64_t, int> waits_;                    ///< by sequence number
-  std::map<std::int64_t, std::vector<int>> open_;        ///< the same: exchanges under way
-  std::map<std::string, std::vector<int>> members_;      ///< by name of a process group
+  std::vector<PytorchNode> nodes_;                   ///< by id
+  std::vector<int> children_;                        ///< [node]
+  std::vector<double> inner_;                        ///< [node] time of its children, microseconds
+  std::map<std::int64_t, int> waits_;                ///< by sequence number
+  std::map<std::int64_t, std::vector<int>> open_;    ///< the same: exchanges under way
+  std::map<std::string, std::vector<int>> members_;  ///< by name of a process group
   int last_ = -1, world_ = 0;
 };
 
 }  // namespace
 
-TraceFile read_pytorch(const std::string& path, const TraceReading& reading, TraceTables& tables) { return PytorchReader(path, reading, tables).read(); }
+TraceFile read_pytorch(const std::string& path, const TraceReading& reading, TraceTables& tables) {
+  return PytorchReader(path, reading, tables).read();
+}
 
 }  // namespace trainyard

@@ -19,7 +19,8 @@ constexpr std::size_t kShownOfACycle = 6;
 struct Successors {
   std::vector<std::size_t> begin;
   std::vector<int> edge;
-  Successors(std::size_t nodes, const std::vector<std::pair<int, int>>& edges) : begin(nodes + 1, 0), edge(edges.size()) {
+  Successors(std::size_t nodes, const std::vector<std::pair<int, int>>& edges)
+      : begin(nodes + 1, 0), edge(edges.size()) {
     for (const auto& [from, to] : edges) ++begin[std::size_t(from) + 1];
     std::partial_sum(begin.begin(), begin.end(), begin.begin());
     std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
@@ -42,7 +43,9 @@ int TraceTables::group(const TraceGroup& group) {
   return int(trace_.groups.size()) - 1;
 }
 
-std::string RankBuilder::at(std::uint64_t id, std::string_view text) const { return fmt::format("{}: node {}: {}", trace_.file, id, text); }
+std::string RankBuilder::at(std::uint64_t id, std::string_view text) const {
+  return fmt::format("{}: node {}: {}", trace_.file, id, text);
+}
 
 int RankBuilder::add(const TraceNode& node) {
   if (!std::isfinite(node.time.value) || !std::isfinite(node.bytes) || !std::isfinite(node.flops))
@@ -62,8 +65,12 @@ void RankBuilder::resolve() {
     const std::uint64_t id = trace_.nodes[std::size_t(one.node)].id;
     const bool missing = parent == position.end(), itself = !missing && parent->second == one.node;
     if (missing && !lenient_)
-      throw UserError(at(id, fmt::format("depends on node {}, which is not in the file; every parent must be there (`lenient: true` drops such dependencies)", one.on)));
-    if (itself && !lenient_) throw UserError(at(id, "depends on itself; only other nodes are allowed (`lenient: true` drops such dependencies)"));
+      throw UserError(at(id, fmt::format("depends on node {}, which is not in the file; every parent must be there "
+                                         "(`lenient: true` drops such dependencies)",
+                                         one.on)));
+    if (itself && !lenient_)
+      throw UserError(
+          at(id, "depends on itself; only other nodes are allowed (`lenient: true` drops such dependencies)"));
     repairs_.missing_parents += missing;
     repairs_.self_dependencies += itself;
     if (missing || itself) continue;
@@ -100,9 +107,10 @@ std::vector<int> RankBuilder::order(const std::vector<char>& dropped) const {
 std::string RankBuilder::cycle_text(const std::vector<int>& ordered, const std::vector<char>& dropped) const {
   std::vector<char> runs(trace_.nodes.size(), 0);
   for (const int node : ordered) runs[std::size_t(node)] = 1;
-  std::vector<int> parent(trace_.nodes.size(), -1);      // one that does not run either
+  std::vector<int> parent(trace_.nodes.size(), -1);  // one that does not run either
   for (std::size_t e = 0; e < trace_.edges.size(); ++e)
-    if (const auto [from, to] = trace_.edges[e]; !dropped[e] && !runs[std::size_t(from)] && !runs[std::size_t(to)]) parent[std::size_t(to)] = from;
+    if (const auto [from, to] = trace_.edges[e]; !dropped[e] && !runs[std::size_t(from)] && !runs[std::size_t(to)])
+      parent[std::size_t(to)] = from;
   int node = int(std::ranges::find(runs, char(0)) - runs.begin());
   std::vector<char> seen(trace_.nodes.size(), 0);
   for (; !seen[std::size_t(node)]; node = parent[std::size_t(node)]) seen[std::size_t(node)] = 1;
@@ -113,7 +121,8 @@ std::string RankBuilder::cycle_text(const std::vector<int>& ordered, const std::
     if (++shown < kShownOfACycle) text += fmt::format(" after {}", trace_.nodes[std::size_t(node)].id);
   if (shown >= kShownOfACycle) text += fmt::format(" after {} more", shown + 1 - kShownOfACycle);
   return at(trace_.nodes[std::size_t(first)].id,
-            fmt::format("waits for itself: {} after {}; dependencies must not form a cycle{}", text, trace_.nodes[std::size_t(first)].id,
+            fmt::format("waits for itself: {} after {}; dependencies must not form a cycle{}", text,
+                        trace_.nodes[std::size_t(first)].id,
                         lenient_ ? "" : " (`lenient: true` drops control dependencies inside one)"));
 }
 
@@ -124,7 +133,9 @@ std::vector<int> RankBuilder::runnable_order() {
     std::vector<char> runs(trace_.nodes.size(), 0);
     for (const int node : ordered) runs[std::size_t(node)] = 1;
     for (std::size_t e = 0; e < trace_.edges.size(); ++e)
-      if (const auto [from, to] = trace_.edges[e]; kinds_[e] == Dependency::control && !runs[std::size_t(from)] && !runs[std::size_t(to)]) dropped[e] = 1;
+      if (const auto [from, to] = trace_.edges[e];
+          kinds_[e] == Dependency::control && !runs[std::size_t(from)] && !runs[std::size_t(to)])
+        dropped[e] = 1;
     repairs_.control_cycles = std::ranges::count(dropped, char(1));
     ordered = order(dropped);
   }

@@ -32,10 +32,12 @@ struct TraceRepairs {
 /// `control` may be given up where it closes a cycle (with `lenient`).
 enum class Dependency { data, control };
 
-/// Collects the nodes of a file. What is wrong with them is a UserError in one line: the file, the node, what was found, what is allowed.
+/// Collects the nodes of a file. What is wrong with them is a UserError in one line: the file, the node, what was
+/// found, what is allowed.
 class RankBuilder {
  public:
-  /// `lenient`: dependencies on nodes that are not in the file, on the node itself, and control dependencies inside a cycle are dropped and counted.
+  /// `lenient`: dependencies on nodes that are not in the file, on the node itself, and control dependencies inside a
+  /// cycle are dropped and counted.
   RankBuilder(std::string file, bool lenient) : lenient_(lenient) { trace_.file = std::move(file); }
 
   /// Its position. Recorded times must be finite and not negative where they are known.
@@ -43,7 +45,8 @@ class RankBuilder {
   void depend(int node, std::uint64_t on, Dependency kind) { wanted_.push_back({node, on, kind}); }
   [[nodiscard]] RankTrace& trace() { return trace_; }
   [[nodiscard]] TraceRepairs& repairs() { return repairs_; }
-  /// Ids are unique, every parent exists, no cycle: nodes in topological order, of those that could come next the lowest id first.
+  /// Ids are unique, every parent exists, no cycle: nodes in topological order, of those that could come next the
+  /// lowest id first.
   [[nodiscard]] RankTrace finish();
   /// "FILE: node ID: " before `text`.
   [[nodiscard]] std::string at(std::uint64_t id, std::string_view text) const;
@@ -64,7 +67,7 @@ class RankBuilder {
   RankTrace trace_;
   TraceRepairs repairs_;
   std::vector<Wanted> wanted_;
-  std::vector<Dependency> kinds_;        ///< [edge]
+  std::vector<Dependency> kinds_;  ///< [edge]
 };
 
 }  // namespace trainyard

@@ -27,30 +27,36 @@ std::string read_bytes(const std::string& path, std::size_t most, bool all) {
   if (!file || fs::is_directory(path)) throw UserError(path + ": no such file");
   io::IstreamInputStream raw(&file);
   const bool packed = path.ends_with(".gz");
-  std::unique_ptr<io::GzipInputStream> unpacked = packed ? std::make_unique<io::GzipInputStream>(&raw, io::GzipInputStream::GZIP) : nullptr;
+  std::unique_ptr<io::GzipInputStream> unpacked =
+      packed ? std::make_unique<io::GzipInputStream>(&raw, io::GzipInputStream::GZIP) : nullptr;
   io::ZeroCopyInputStream& in = packed ? static_cast<io::ZeroCopyInputStream&>(*unpacked) : raw;
   std::string text;
   const void* data = nullptr;
   int size = 0;
   while (text.size() < most && in.Next(&data, &size)) text.append(static_cast<const char*>(data), std::size_t(size));
   if (all && text.size() >= most) throw UserError(fmt::format("{}: larger than {} GB", path, most >> 30U));
-  if (packed && all && unpacked->ZlibErrorCode() < 0) throw UserError(path + ": damaged or cut off: not a whole gzip file");
+  if (packed && all && unpacked->ZlibErrorCode() < 0)
+    throw UserError(path + ": damaged or cut off: not a whole gzip file");
   return text.substr(0, most);
 }
 
 bool is_text(const std::string& head) {
-  return std::ranges::all_of(head, [](char c) { return static_cast<unsigned char>(c) >= 32 || c == '\n' || c == '\r' || c == '\t'; });
+  return std::ranges::all_of(
+      head, [](char c) { return static_cast<unsigned char>(c) >= 32 || c == '\n' || c == '\r' || c == '\t'; });
 }
 
 bool is_layer_count(std::string_view line) {
   const std::size_t first = line.find_first_not_of(" \t");
   const std::size_t last = line.find_last_not_of(" \t\r");
-  return first != std::string_view::npos && std::ranges::all_of(line.substr(first, last - first + 1), [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
+  return first != std::string_view::npos && std::ranges::all_of(line.substr(first, last - first + 1), [](char c) {
+           return std::isdigit(static_cast<unsigned char>(c)) != 0;
+         });
 }
 
 std::string format_of_json(const std::string& head) {
   if (head.find("\"workload_graph\"") != std::string::npos) return "chakra";
-  for (const char* key : {"\"traceEvents\"", "\"schemaVersion\"", "\"deviceProperties\"", "\"distributedInfo\"", "\"displayTimeUnit\""})
+  for (const char* key :
+       {"\"traceEvents\"", "\"schemaVersion\"", "\"deviceProperties\"", "\"distributedInfo\"", "\"displayTimeUnit\""})
     if (head.find(key) != std::string::npos) return "kineto";
   return head.find("\"nodes\"") != std::string::npos || head.find("\"schema\"") != std::string::npos ? "pytorch" : "";
 }
@@ -67,7 +73,9 @@ std::string detected_format(const std::string& path) {
   if (!is_text(head)) return path.find(".et") != std::string::npos ? "chakra" : "";
   if (head.find("comm_type,comm_group") != std::string::npos) return "aicb";
   const std::size_t line = head.find('\n');
-  if (line != std::string::npos && is_layer_count(std::string_view(head).substr(line + 1, head.find('\n', line + 1) - line - 1))) return "astra";
+  if (line != std::string::npos &&
+      is_layer_count(std::string_view(head).substr(line + 1, head.find('\n', line + 1) - line - 1)))
+    return "astra";
   return path.ends_with(".et") ? "chakra" : "";
 }
 
@@ -85,12 +93,14 @@ std::vector<std::string> trace_files(const std::string& path, std::string& forma
   for (const std::string& file : all) {
     const std::string found = detected_format(file);
     if (format.empty()) format = found;
-    if (!found.empty() && found == format) fitting.push_back(file);
-    else if (!found.empty()) other = found;
+    if (!found.empty() && found == format)
+      fitting.push_back(file);
+    else if (!found.empty())
+      other = found;
   }
   if (!fitting.empty()) return fitting;
   if (!other.empty()) throw UserError(fmt::format("{}: looks like format {}, not {}", path, other, format));
-  if (all.size() == 1 && !format.empty()) return all;    // its reader says what is wrong
+  if (all.size() == 1 && !format.empty()) return all;  // its reader says what is wrong
   throw UserError(fmt::format("{}: no file of a format that is read: chakra, pytorch, kineto, astra, aicb", path));
 }
 

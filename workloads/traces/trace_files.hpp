@@ -12,8 +12,8 @@ namespace trainyard {
 /// What a file looks like by its first bytes: "chakra", "pytorch", "kineto", "astra", "aicb", or "" .
 [[nodiscard]] std::string detected_format(const std::string& path);
 
-/// Files at `path` (itself, or those of a folder by name) that look like `format`; "": like that of the first. UserError where there is none,
-/// naming the format that was found instead.
+/// Files at `path` (itself, or those of a folder by name) that look like `format`; "": like that of the first.
+/// UserError where there is none, naming the format that was found instead.
 [[nodiscard]] std::vector<std::string> trace_files(const std::string& path, std::string& format);
 
 /// The last number in a file's name; -1: none.

@@ -17,8 +17,12 @@ void fill_members(const TraceRanks& ranks, ExecutionTrace& trace) {
   for (TraceGroup& group : trace.groups) {
     if (!group.members.empty() || group.size > 0) continue;
     const auto known = ranks.groups.find(group.name);
-    if (known != ranks.groups.end()) group.members = known->second;
-    else if (!is_everybody(group.name)) throw UserError(fmt::format("{}: nothing says which ranks are in communicator \"{}\"; give `groups: FILE`, such as {{\"{}\": [0, 1]}}", trace.files.front().file, group.name, group.name));
+    if (known != ranks.groups.end())
+      group.members = known->second;
+    else if (!is_everybody(group.name))
+      throw UserError(fmt::format(
+          "{}: nothing says which ranks are in communicator \"{}\"; give `groups: FILE`, such as {{\"{}\": [0, 1]}}",
+          trace.files.front().file, group.name, group.name));
   }
 }
 
@@ -26,7 +30,8 @@ int world_of(const std::vector<TraceFile>& files, const TraceRanks& ranks, const
   int said = 0, last = int(files.size()) - 1;
   for (const TraceFile& file : files) {
     if (said > 0 && file.world_size > 0 && file.world_size != said)
-      throw UserError(fmt::format("{}: a run of {} ranks, but another file says {}; all files must be of one run", file.rank.file, file.world_size, said));
+      throw UserError(fmt::format("{}: a run of {} ranks, but another file says {}; all files must be of one run",
+                                  file.rank.file, file.world_size, said));
     said = std::max(said, file.world_size);
     if (files.size() > 1) last = std::max(last, file.rank.rank);
   }
@@ -36,7 +41,8 @@ int world_of(const std::vector<TraceFile>& files, const TraceRanks& ranks, const
   }
   const int least = std::max(said, last + 1);
   if (ranks.wanted > 0 && ranks.wanted < last + 1)
-    throw UserError(fmt::format("{}: the trace holds rank {}, but `ranks` is {}; at least {} is allowed", files.front().rank.file, last, ranks.wanted, last + 1));
+    throw UserError(fmt::format("{}: the trace holds rank {}, but `ranks` is {}; at least {} is allowed",
+                                files.front().rank.file, last, ranks.wanted, last + 1));
   return ranks.wanted > 0 ? ranks.wanted : least;
 }
 
@@ -45,10 +51,13 @@ std::vector<int> files_by_rank(const std::vector<TraceFile>& files, int world) {
   std::vector<int> file_of(std::size_t(world), -1);
   for (std::size_t f = 0; f < files.size(); ++f) {
     const int rank = files.size() == 1 ? std::max(0, std::min(files[f].rank.rank, world - 1)) : files[f].rank.rank;
-    if (rank < 0) throw UserError(fmt::format("{}: neither the file nor its name says which rank it is of", files[f].rank.file));
+    if (rank < 0)
+      throw UserError(fmt::format("{}: neither the file nor its name says which rank it is of", files[f].rank.file));
     if (int& of = file_of[std::size_t(rank)]; of >= 0)
-      throw UserError(fmt::format("{}: rank {} again, which {} is, too; one file a rank is allowed", files[f].rank.file, rank, files[std::size_t(of)].rank.file));
-    else of = int(f);
+      throw UserError(fmt::format("{}: rank {} again, which {} is, too; one file a rank is allowed", files[f].rank.file,
+                                  rank, files[std::size_t(of)].rank.file));
+    else
+      of = int(f);
   }
   int below = *std::ranges::find_if(file_of, [](int file) { return file >= 0; });
   for (int& file : file_of) file = below = file >= 0 ? file : below;
@@ -56,7 +65,9 @@ std::vector<int> files_by_rank(const std::vector<TraceFile>& files, int world) {
 }
 
 bool has_transfers(const RankTrace& rank) {
-  return std::ranges::any_of(rank.nodes, [](const TraceNode& node) { return node.work == TraceWork::send || node.work == TraceWork::receive; });
+  return std::ranges::any_of(rank.nodes, [](const TraceNode& node) {
+    return node.work == TraceWork::send || node.work == TraceWork::receive;
+  });
 }
 
 void note_stand_ins(ExecutionTrace& trace) {
@@ -65,25 +76,36 @@ void note_stand_ins(ExecutionTrace& trace) {
   for (const int file : trace.file_of_rank) ++uses[std::size_t(file)];
   for (std::size_t f = 0; f < uses.size(); ++f)
     if (uses[f] > 1 && has_transfers(trace.files[f]))
-      throw UserError(fmt::format("{}: sends and receives of one rank cannot stand for others, and {} of {} ranks have no file of their own", trace.files[f].file,
-                                  world - int(trace.files.size()), world));
+      throw UserError(fmt::format(
+          "{}: sends and receives of one rank cannot stand for others, and {} of {} ranks have no file of their own",
+          trace.files[f].file, world - int(trace.files.size()), world));
   if (world > int(trace.files.size()))
-    trace.remarks.push_back(trace.files.size() == 1 ? fmt::format("one file stands for all {} ranks", world)
-                                                    : fmt::format("{} of {} ranks have no file: each runs the nodes of the nearest rank before it that has one", world - int(trace.files.size()), world));
+    trace.remarks.push_back(
+        trace.files.size() == 1
+            ? fmt::format("one file stands for all {} ranks", world)
+            : fmt::format("{} of {} ranks have no file: each runs the nodes of the nearest rank before it that has one",
+                          world - int(trace.files.size()), world));
 }
 
 void check_group(const TraceGroup& group, int world, const std::string& file) {
   for (const int member : group.members)
-    if (member < 0 || member >= world) throw UserError(fmt::format("{}: communicator \"{}\" holds rank {}; ranks 0 to {} are there", file, group.name, member, world - 1));
+    if (member < 0 || member >= world)
+      throw UserError(fmt::format("{}: communicator \"{}\" holds rank {}; ranks 0 to {} are there", file, group.name,
+                                  member, world - 1));
   std::vector<int> sorted = group.members;
   std::ranges::sort(sorted);
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
     throw UserError(fmt::format("{}: communicator \"{}\" holds rank {} twice", file, group.name, *twice));
   if (group.size > 0 && world % (group.size * group.stride) != 0)
-    throw UserError(fmt::format("{}: groups \"{}\" of {} ranks, {} apart, do not fill {} ranks", file, group.name, group.size, group.stride, world));
+    throw UserError(fmt::format("{}: groups \"{}\" of {} ranks, {} apart, do not fill {} ranks", file, group.name,
+                                group.size, group.stride, world));
 }
 
-double members_of(const TraceGroup& group, int world) { return double(group.size > 0 ? std::size_t(group.size) : group.members.empty() ? std::size_t(world) : group.members.size()); }
+double members_of(const TraceGroup& group, int world) {
+  return double(group.size > 0          ? std::size_t(group.size)
+                : group.members.empty() ? std::size_t(world)
+                                        : group.members.size());
+}
 
 }  // namespace
 
@@ -98,7 +120,8 @@ void settle_ranks(std::vector<TraceFile> files, const TraceRanks& ranks, Executi
   note_stand_ins(trace);
   for (RankTrace& rank : trace.files)
     for (TraceNode& node : rank.nodes)
-      if (node.work == TraceWork::exchange && node.exchange == ExchangeKind::all_gather && node.bytes > 0 && !ranks.gathered_sizes)
+      if (node.work == TraceWork::exchange && node.exchange == ExchangeKind::all_gather && node.bytes > 0 &&
+          !ranks.gathered_sizes)
         node.bytes *= members_of(trace.groups[std::size_t(node.group)], world);
 }
 
