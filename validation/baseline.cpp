@@ -75,15 +75,25 @@ std::vector<BaselineCase> simulate(const Scenario& scenario, int jobs, const Wor
   return kept;
 }
 
+/// Whether a text names a whole folder: its path, and nothing of a longer one behind it.
+bool names_folder(const std::string& text, const std::string& folder) {
+  if (folder.empty()) return false;
+  for (std::size_t at = text.find(folder); at != std::string::npos; at = text.find(folder, at + 1)) {
+    const std::size_t end = at + folder.size();
+    if (end == text.size() || std::string_view(",}\"' \n").find(text[end]) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 /// Files below `folder` whose paths the text names; folders that it does not name are not entered.
 void collect_named(const fs::path& folder, const fs::path& below, const fs::path& scenario_file, const std::string& text,
                    std::map<std::string, std::string>& files) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const fs::path path = below / entry.path().filename();
-    if (entry.is_directory() && text.find(path.string() + "/") != std::string::npos)
+    if (entry.is_directory() && (text.find(path.string() + "/") != std::string::npos || names_folder(text, path.string())))
       collect_named(entry.path(), path, scenario_file, text, files);
     const bool other = entry.is_regular_file() && path != scenario_file.filename();
-    if (other && text.find(path.string()) != std::string::npos) files[path.string()] = read_text(entry.path().string());
+    if (other && (text.find(path.string()) != std::string::npos || names_folder(text, path.parent_path().string()))) files[path.string()] = read_text(entry.path().string());
   }
 }
 
