@@ -220,6 +220,25 @@ TEST_CASE("ASTRA-sim text: tensor and data groups") {
   CHECK(trace.file_of_rank.size() == 4);
 }
 
+TEST_CASE("ASTRA-sim text: a header that does not say how many ranks there are takes the scenario's") {
+  const std::string text =
+      "HYBRID_TRANSFORMER model_parallel_NPU_group: 2\n1\na -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 1048576 1\n";
+  CHECK(run("w.txt", text, {.more = ", ranks: 8"}).step() > 20e-6);  // over four data ranks
+  CHECK(run("w.txt", text).step() == Approx(15e-9));                 // two tensor ranks and nobody else
+  CHECK(run("w.txt", kTextHead + "1\na -1 5 NONE 0 5 NONE 0 5 NONE 0 1\n", {.more = ", ranks: 8"}).error ==
+        "w.txt:1: all_gpus: 4, but `ranks` is 8; both must agree");
+}
+
+TEST_CASE("a folder with files of two formats needs to be told which") {
+  const TraceFolder folder;
+  folder.write("a_0.json", kineto(kernel("k", 5, 1, 7)));
+  folder.write("b_0.json", pytorch(kRoot));
+  folder.write("notes.txt", "not a trace");
+  CHECK(replay(folder).error.find("holds files of format kineto and of pytorch; say in `format` which are meant") !=
+        std::string::npos);
+  CHECK(replay(folder, {.more = ", format: kineto"}).error.empty());
+}
+
 TEST_CASE("ASTRA-sim text: what is refused") {
   const std::string layer = "a -1 5 NONE 0 5 NONE 0 5 NONE 0 1\n";
   CHECK(refusal("w.txt", kTextHead + "839\n" + layer) ==

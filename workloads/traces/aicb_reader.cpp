@@ -20,7 +20,7 @@ std::string bare(const std::string& cell) {
 class TableReader {
  public:
   TableReader(const std::string& path, const TraceReading& reading, TraceTables& tables)
-      : path_(path), tables_(tables), builder_(path, reading.lenient) {}
+      : path_(path), tables_(tables), builder_(path, reading.lenient), ranks_(reading.ranks) {}
 
   TraceFile read() {
     std::istringstream text(trace_text(path_));
@@ -30,6 +30,7 @@ class TableReader {
     std::vector<std::pair<int, std::vector<std::string>>> rows;
     while (next_line(text, line))
       if (!line.empty()) rows.emplace_back(line_, cells_of(line));
+    if (world_ == 0) world_ = ranks_;
     for (const auto& [number, cells] : rows) line_ = number, note_size(cells);
     for (const auto& [number, cells] : rows) line_ = number, read_row(cells);
     if (builder_.trace().nodes.empty()) throw UserError(path_ + ": no row");
@@ -142,7 +143,7 @@ class TableReader {
   RankBuilder builder_;
   std::map<std::string, std::size_t> columns_;
   std::map<std::string, double> known_sizes_;
-  int line_ = 0, world_ = 0;
+  int ranks_ = 0, line_ = 0, world_ = 0;
 };
 
 }  // namespace

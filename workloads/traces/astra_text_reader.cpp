@@ -96,6 +96,9 @@ class TextReader {
     }
     layout_ = {header_.value("model_parallel_NPU_group", 0), header_.value("ep", 1), header_.value("pp", 1),
                header_.value("all_gpus", 0)};
+    if (layout_.world > 0 && reading_.ranks > 0 && layout_.world != reading_.ranks)
+      fail(fmt::format("all_gpus: {}, but `ranks` is {}; both must agree", layout_.world, reading_.ranks));
+    if (layout_.world == 0) layout_.world = reading_.ranks;
     if (layout_.tensor == 0 && header_.values.contains("model_parallel_NPU_group"))
       fail("model_parallel_NPU_group is 0; at least 1 is allowed");
     if (layout_.pipeline > 1)

@@ -13,6 +13,7 @@ namespace trainyard {
 struct TraceReading {
   bool lenient = false;        ///< drop broken dependencies instead of refusing the file
   double text_seconds = 1e-9;  ///< astra: one unit of its times
+  int ranks = 0;               ///< of the run, where the file does not say; 0: not given
 };
 
 /// What a file says of the whole run.

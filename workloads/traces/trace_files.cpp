@@ -90,18 +90,27 @@ std::vector<std::string> trace_files(const std::string& path, std::string& forma
   std::ranges::sort(all);
   std::vector<std::string> fitting;
   std::string other;
+  const bool asked = !format.empty();
   for (const std::string& file : all) {
     const std::string found = detected_format(file);
+    if (found.empty()) continue;
     if (format.empty()) format = found;
-    if (!found.empty() && found == format)
-      fitting.push_back(file);
-    else if (!found.empty())
-      other = found;
+    (found == format ? fitting.emplace_back(file) : other = found);
   }
+  if (!asked && !other.empty())
+    throw UserError(
+        fmt::format("{}: holds files of format {} and of {}; say in `format` which are meant", path, format, other));
   if (!fitting.empty()) return fitting;
   if (!other.empty()) throw UserError(fmt::format("{}: looks like format {}, not {}", path, other, format));
   if (all.size() == 1 && !format.empty()) return all;  // its reader says what is wrong
   throw UserError(fmt::format("{}: no file of a format that is read: chakra, pytorch, kineto, astra, aicb", path));
+}
+
+std::string timed_format(const std::string& path) {
+  if (!fs::is_directory(path)) return "";
+  for (const auto& entry : fs::directory_iterator(path))
+    if (entry.is_regular_file() && detected_format(entry.path().string()) == "kineto") return "kineto";
+  return "";
 }
 
 int rank_in_name(const std::string& path) {

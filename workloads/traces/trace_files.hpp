@@ -16,6 +16,9 @@ namespace trainyard {
 /// UserError where there is none, naming the format that was found instead.
 [[nodiscard]] std::vector<std::string> trace_files(const std::string& path, std::string& format);
 
+/// The format among a folder's files that has recorded times, where there are several; "": told by the files.
+[[nodiscard]] std::string timed_format(const std::string& path);
+
 /// The last number in a file's name; -1: none.
 [[nodiscard]] int rank_in_name(const std::string& path);
 

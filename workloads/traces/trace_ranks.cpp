@@ -107,6 +107,33 @@ double members_of(const TraceGroup& group, int world) {
                                         : group.members.size());
 }
 
+/// Sizes of all-gathers to what all have in the end.
+void gather_sizes(const TraceRanks& ranks, int world, ExecutionTrace& trace) {
+  std::int64_t taken = 0;
+  for (RankTrace& rank : trace.files)
+    for (TraceNode& node : rank.nodes) {
+      if (node.work != TraceWork::exchange || node.exchange != ExchangeKind::all_gather || node.bytes <= 0) continue;
+      ++taken;
+      if (!ranks.gathered_sizes.value_or(false)) node.bytes *= members_of(trace.groups[std::size_t(node.group)], world);
+    }
+  if (taken > 0 && !ranks.gathered_sizes && !ranks.sizes_are_known)
+    trace.remarks.push_back(
+        fmt::format("sizes of {} all-gathers are taken as what each rank gives (`all_gather_size: output` takes them "
+                    "as what all have in the end)",
+                    taken));
+}
+
+void note_lonely(int world, ExecutionTrace& trace) {
+  std::int64_t lonely = 0;
+  for (const RankTrace& rank : trace.files)
+    for (const TraceNode& node : rank.nodes)
+      lonely += node.work == TraceWork::exchange && node.bytes > 0 &&
+                members_of(trace.groups[std::size_t(node.group)], world) < 2;
+  if (lonely > 0)
+    trace.remarks.push_back(fmt::format(
+        "{} exchanges are in groups of one rank and take no time (`ranks` says how many ranks there are)", lonely));
+}
+
 }  // namespace
 
 void settle_ranks(std::vector<TraceFile> files, const TraceRanks& ranks, ExecutionTrace& trace) {
@@ -118,11 +145,8 @@ void settle_ranks(std::vector<TraceFile> files, const TraceRanks& ranks, Executi
   for (const TraceGroup& group : trace.groups) check_group(group, world, files.front().rank.file);
   for (std::size_t f = 0; f < files.size(); ++f) trace.files[f] = std::move(files[f].rank);
   note_stand_ins(trace);
-  for (RankTrace& rank : trace.files)
-    for (TraceNode& node : rank.nodes)
-      if (node.work == TraceWork::exchange && node.exchange == ExchangeKind::all_gather && node.bytes > 0 &&
-          !ranks.gathered_sizes)
-        node.bytes *= members_of(trace.groups[std::size_t(node.group)], world);
+  gather_sizes(ranks, world, trace);
+  note_lonely(world, trace);
 }
 
 }  // namespace trainyard

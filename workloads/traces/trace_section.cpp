@@ -68,8 +68,7 @@ TraceRanks ranks_of(const View& workload, const std::string& directory) {
   return ranks;
 }
 
-ExecutionTrace read_all(const std::string& path, std::string format, const TraceReading& reading,
-                        const TraceRanks& ranks) {
+ExecutionTrace read_all(const std::string& path, std::string format, const TraceReading& reading, TraceRanks ranks) {
   ExecutionTrace trace;
   TraceTables tables(trace);
   std::vector<TraceFile> files;
@@ -77,6 +76,8 @@ ExecutionTrace read_all(const std::string& path, std::string format, const Trace
   for (TraceFile& file : files)
     if (file.rank.rank < 0) file.rank.rank = rank_in_name(file.rank.file);
   add_remarks(files, trace);
+  ranks.sizes_are_known = format == "pytorch" || format == "kineto";
+  if (format == "aicb" && !ranks.gathered_sizes) ranks.gathered_sizes = true;
   settle_ranks(std::move(files), ranks, trace);
   return trace;
 }
@@ -135,6 +136,7 @@ std::shared_ptr<TraceReplay> read_trace_section(const View& workload, const std:
   if (workload["precision"]) replay->precision = data_type_from(workload["precision"].text()).value();
   TraceReading reading;
   reading.lenient = workload["lenient"].boolean_or(false);
+  reading.ranks = int(workload["ranks"].integer_or(0));
   reading.text_seconds = workload["time_unit"].quantity_or(Seconds(reading.text_seconds)).value;
   const std::string path = (std::filesystem::path(directory) / replay->source).lexically_normal().string();
   try {
@@ -145,6 +147,8 @@ std::shared_ptr<TraceReplay> read_trace_section(const View& workload, const std:
   return replay;
 }
 
-ExecutionTrace read_trace(const std::string& path, const std::string& format) { return read_all(path, format, {}, {}); }
+ExecutionTrace read_trace(const std::string& path, const std::string& format) {
+  return read_all(path, format.empty() ? timed_format(path) : format, {}, {});
+}
 
 }  // namespace trainyard
