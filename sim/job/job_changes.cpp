@@ -1,6 +1,9 @@
 // The part of a job's course where its Plan changes: where the state comes from, what is lost, whether growing pays.
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
+#include "sim/job/availability_forecast.hpp"
 #include "sim/job/job_course.hpp"
 #include "sim/units/error.hpp"
 
@@ -9,6 +12,7 @@ namespace trainyard {
 /// `planned`: nothing is lost yet, the step has ended and the devices hold its state.
 void JobCourse::change(Seconds now, bool planned) {
   planned_at_.reset();
+  look_again_at_.reset();
   const bool leave = rules_.on_notice == OnNotice::leave;
   std::optional<StateHolder> before;
   if (running_) before = holder(*running_, running_epochs_);
@@ -130,9 +134,31 @@ void JobCourse::begin_training() {
 
 /// New nodes are taken in at the end of the step if what they add until the next loss is expected outweighs the change.
 void JobCourse::consider_growth(Seconds now) {
+  look_again_at_.reset();
   std::optional<Deployment> next = world_.deploy(nodes_there(rules_.on_notice == OnNotice::leave), nullptr);
-  if (next && next->steps_per_s() > running_->steps_per_s() * (1 + 1e-9) && is_worth_it(now, *std::move(next)))
+  if (!next || next->steps_per_s() <= running_->steps_per_s() * (1 + 1e-9)) return;
+  if (is_worth_it(now, *std::move(next)))
     planned_at_ = std::max(clock_, now);
+  else if (rules_.look_ahead)
+    look_again_at_ = std::max(clock_, now) + rules_.look_ahead->interval;
+}
+
+/// For how long as many nodes as it needs are there: by the forecast, at most as far as that goes, or until the next loss is expected.
+Seconds JobCourse::seem_to_stay(Seconds now, const Deployment& next) const {
+  if (!rules_.look_ahead) return mean_between_losses(now);
+  const LookAhead& look = *rules_.look_ahead;
+  std::vector<double> past;
+  for (int i = look.past - 1; i >= 0; --i) past.push_back(count_at(now - look.interval * double(i)));
+  const std::vector<double> counts = forecast_counts(past, look.ahead, double(there_.size()));
+  const auto needed = double(std::ranges::count(next.used, true));
+  const auto fewer = std::ranges::find_if(counts, [&](double count) { return std::round(count) < needed; });
+  return look.interval * double(fewer - counts.begin());
+}
+
+/// Before the job began there were as many as at its start.
+double JobCourse::count_at(Seconds time) const {
+  const auto later = std::ranges::upper_bound(counts_, time, {}, &std::pair<Seconds, int>::first);
+  return later == counts_.begin() ? (counts_.empty() ? 0 : counts_.front().second) : std::prev(later)->second;
 }
 
 bool JobCourse::is_worth_it(Seconds now, Deployment next) {
@@ -140,7 +166,7 @@ bool JobCourse::is_worth_it(Seconds now, Deployment next) {
   if (!transfer) return false;
   Seconds cost = rules_.planning + rules_.restore.restart + transfer->time;
   if (!rules_.restore.from_devices) cost += running_->save;
-  return mean_between_losses(now) * (next.steps_per_s() / running_->steps_per_s() - 1) > cost;
+  return seem_to_stay(now, next) * (next.steps_per_s() / running_->steps_per_s() - 1) > cost;
 }
 
 }  // namespace trainyard

@@ -58,6 +58,7 @@ void JobCourse::wait(Seconds until) {
 void JobCourse::train(Seconds until) {
   while (!finished_ && mode_ == Mode::training) {
     if (upload_ && upload_->done <= clock_) finish_upload(clock_);
+    if (look_again_at_ && *look_again_at_ <= clock_) consider_growth(clock_);
     if (planned_at_ && *planned_at_ <= clock_)
       change(clock_, true);
     else if (!(save_is_due() ? save(until) : run_steps(until)))
@@ -74,6 +75,7 @@ bool JobCourse::run_steps(Seconds until) {
   if (upload_) steps = std::min(steps, steps_to_pass(upload_->done - clock_, step));
   if (planned_at_) steps = std::min(steps, steps_to_pass(*planned_at_ - clock_, step));
   if (save_wanted_at_) steps = std::min(steps, steps_to_pass(*save_wanted_at_ - clock_, step));
+  if (look_again_at_) steps = std::min(steps, steps_to_pass(*look_again_at_ - clock_, step));
   if (std::isfinite(rules_.tokens))
     steps = std::min(steps, std::max(1.0, std::ceil((rules_.tokens - now_.tokens) / running_->tokens - kRounding)));
   if (steps < 1) return false;
@@ -154,6 +156,7 @@ void JobCourse::apply(const NodeInstant& instant) {
   set(there_, instant.lost, false);
   set(there_, instant.ready, true);
   count_there_ = int(std::ranges::count(there_, true));
+  if (rules_.look_ahead) counts_.emplace_back(instant.at, count_there_);
   if (mode_ == Mode::training && hits_running) return interrupt(instant.at);
   if (mode_ == Mode::reconfiguring && (hits_next || hits_running)) return change(instant.at, false);
   if (mode_ == Mode::waiting) return instant.ready.empty() ? note(instant.at, count_there_ > 0 ? JobPhase::waiting : JobPhase::idle) : change(instant.at, false);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/job/deployment.hpp"
@@ -23,6 +24,7 @@ struct JobRules {
   Seconds planning{};                    ///< that every change of Plan takes
   double tokens = std::numeric_limits<double>::infinity();  ///< the job ends when so many are trained
   bool keep_trace = false;               ///< stretches and fetches of JobTrace
+  std::optional<LookAhead> look_ahead{}; ///< forecasts how long new nodes stay
 };
 
 class JobCourse {
@@ -90,6 +92,8 @@ class JobCourse {
   [[nodiscard]] StateHolder holder(const Deployment& deployment, const std::vector<int>& epochs) const;
   [[nodiscard]] std::vector<int> epochs_of(const Deployment& deployment) const;
   [[nodiscard]] Seconds mean_between_losses(Seconds now) const;
+  [[nodiscard]] Seconds seem_to_stay(Seconds now, const Deployment& next) const;
+  [[nodiscard]] double count_at(Seconds time) const;
 
   JobWorld& world_;
   JobRules rules_;
@@ -99,6 +103,7 @@ class JobCourse {
   std::vector<bool> there_, doomed_;     ///< [node]
   std::vector<int> epoch_;               ///< [node] how often it was lost
   int count_there_ = 0;
+  std::vector<std::pair<Seconds, int>> counts_;  ///< from when so many were there
   Progress now_;
   std::shared_ptr<const Deployment> running_;  ///< or the last that ran, whose devices may still hold the state
   std::vector<int> running_epochs_;      ///< [place]
@@ -112,6 +117,7 @@ class JobCourse {
   Seconds since_save_{}, since_upload_{};  ///< training time
   std::optional<Seconds> save_wanted_at_;///< at the first end of a step from then on
   std::optional<Seconds> planned_at_;    ///< a change of Plan at the first end of a step from then on
+  std::optional<Seconds> look_again_at_; ///< whether nodes that did not seem to stay are worth taking in, at the first end of a step
   std::int64_t losses_ = 0;              ///< that stopped training
   std::map<int, Seconds> trained_;       ///< [deployment]
   std::optional<Seconds> first_stored_;

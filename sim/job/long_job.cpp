@@ -134,6 +134,7 @@ LongJob run_long(const LongRun& run, const WorldSetting& setting, const Cluster&
     const NodeEvents events = node_events(setting.market, held, horizon, setting.seed);
     JobRules rules = rules_of(run, setting.market, setting.recovery);
     rules.keep_trace = setting.keep_trace;
+    rules.look_ahead = setting.recovery.look_ahead();
     JobCourse course(world, rules, setting.cluster.nodes.size());
     JobReport report = course.run(events);
     const bool goes_on = to_tokens && report.tokens < run.tokens * (1 - 1e-9) && events.end >= horizon;

@@ -144,7 +144,7 @@ class CellWriter final : public OperationWriter {
       if (segment.from == role_.first_of(op.chunk) && receives(op)) pieces.before = work_.receive;
       if (role_.zero >= 1 && op.first_use) append(pieces.before, relayouts(segment, emission_.workload.precision));
       for (std::size_t i = segment.from; i < segment.to; ++i) append(pieces.layers, work_.layers[i].forward);
-      const TaskSpan span = write_chain(drawn(pieces, op), label(TaskKind::forward, op), op, whole);
+      const TaskSpan span = write_chain(drawn(std::move(pieces), op), label(TaskKind::forward, op), op, whole);
       layer_spans_[segment.from - role_.first_of(op.chunk)] = span;
       if (role_.leaves_device()) hold_forward(segment.from, span);
       if (by_bucket && segment.run >= 0) tasks_.first_forward[{segment.run, role_.layers[segment.from]}] = span;
@@ -167,7 +167,7 @@ class CellWriter final : public OperationWriter {
       const bool ends_segment = !visit.rebuilds && role_.first_of(op.chunk) + visit.position == segment->from;
       if (!ends_segment && !(visit.rebuilds && segments_.by_layer())) continue;
       if (!visit.rebuilds && !op.split && exchanges_gradients(op)) append(pieces.behind, relayouts(*segment, gradient_type()));
-      const TaskSpan span = write_chain(drawn(pieces, op), label(visit.rebuilds ? TaskKind::recompute : TaskKind::backward, op), op, whole);
+      const TaskSpan span = write_chain(drawn(std::move(pieces), op), label(visit.rebuilds ? TaskKind::recompute : TaskKind::backward, op), op, whole);
       pieces = {};
       (visit.rebuilds ? rebuilt_spans_ : layer_spans_)[visit.position] = span;
       if (role_.leaves_device()) hold_backward(role_.first_of(op.chunk) + visit.position, visit, span);
@@ -188,7 +188,7 @@ class CellWriter final : public OperationWriter {
       PassPieces pieces;
       for (std::size_t i = segment->to; i-- > segment->from;) append(pieces.layers, weight_gradients(work_.layers[i].backward));
       if (exchanges_gradients(op)) append(pieces.behind, relayouts(*segment, gradient_type()));
-      const TaskSpan span = write_chain(drawn(pieces, op), label(TaskKind::weight_gradient, op), op, whole);
+      const TaskSpan span = write_chain(drawn(std::move(pieces), op), label(TaskKind::weight_gradient, op), op, whole);
       if (by_bucket && segment->run >= 0) tasks_.backward_of_bucket[{segment->run, role_.layers[segment->from]}].push_back(span);
     }
     release(whole.last, op);

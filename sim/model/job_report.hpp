@@ -62,7 +62,7 @@ struct JobReport {
   JobMoney money;
   JobTraffic traffic;
   double gpu_hours = 0;                  ///< held
-  double energy_kwh = 0;                 ///< of GPUs in steps, at board power but for bubbles
+  double energy_kwh = 0;                 ///< of GPUs: board power in steps but for bubbles, a share of it while held without work
   std::int64_t preemptions = 0, failures = 0;  ///< nodes that were lost, used or not
   std::int64_t reconfigurations = 0, rollbacks = 0, saves = 0;
   std::int64_t detailed_steps = 0;       ///< steps and moves of state that were simulated in full

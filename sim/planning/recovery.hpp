@@ -42,6 +42,12 @@ struct RestorePolicy {
   Seconds failover{};                    ///< the same after a Plan by Recovery::replan
 };
 
+/// How far a recovery looks ahead: from how many nodes there were at the last `past` intervals to how many there will be at the next `ahead`.
+struct LookAhead {
+  Seconds interval{60};
+  int past = 12, ahead = 12;
+};
+
 /// What a recovery sees of a change when it makes the next Plan itself.
 struct Replanning {
   const PlanningContext& now;            ///< cluster after the change
@@ -56,6 +62,9 @@ class Recovery {
   [[nodiscard]] virtual SavePolicy saves() const = 0;
   [[nodiscard]] virtual RestorePolicy restore() const = 0;
   [[nodiscard]] virtual OnNotice on_notice() const { return OnNotice::nothing; }
+  /// Whether it forecasts how many nodes there will be, to take new ones in only for as long as they seem to stay; nothing: by the mean time
+  /// between losses so far. Default: nothing.
+  [[nodiscard]] virtual std::optional<LookAhead> look_ahead() const { return std::nullopt; }
   /// For recoveries that change the step: the strategy's Plan with what they add to it. Default: as it is.
   [[nodiscard]] virtual Plan modify(Plan plan, const PlanningContext& context) const;
   /// What devices hold between steps beyond holdings_of(plan): copies kept for others. Default: nothing (empty).

@@ -1,9 +1,11 @@
 // The course of a job in a world of stated times: closed forms by hand, and where every second goes.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
+#include "sim/job/availability_forecast.hpp"
 #include "sim/job/job_course.hpp"
 
 using namespace trainyard;
@@ -203,6 +205,40 @@ TEST_CASE("new nodes are taken in when it pays") {
   events.instants.push_back({Seconds(600), {}, {NodeId{2}}, {}});
   CHECK(JobCourse(world, rules(Seconds(600)), 3).run(events).reconfigurations == 2);
   CHECK(JobCourse(world, rules(Seconds(600), Seconds(86400)), 3).run(events).reconfigurations == 1);
+}
+
+TEST_CASE("a forecast by hand: drift, autoregression, and its bounds") {
+  const auto near = [](const std::vector<double>& a, const std::vector<double>& b) {
+    return std::ranges::equal(a, b, [](double x, double y) { return std::abs(x - y) < 1e-9; });
+  };
+  CHECK(near(forecast_counts({5, 5, 5, 5}, 3, 32), {5, 5, 5}));
+  CHECK(near(forecast_counts({1, 2, 3, 4}, 5, 32), {5, 6, 7, 8, 8}));      // no further than 3 from the first
+  CHECK(near(forecast_counts({1, 2, 3, 4}, 3, 6), {5, 6, 6}));
+  CHECK(near(forecast_counts({0, 4, 6, 7}, 2, 32), {7.5, 7.75}));          // differences 4, 2, 1: d' = d / 2
+  CHECK(near(forecast_counts({3, 2, 1, 0}, 2, 32), {0, 0}));
+  CHECK(near(forecast_counts({9}, 2, 32), {9, 9}));
+}
+
+TEST_CASE("new nodes are taken in where the forecast says that they stay") {
+  StatedWorld world;
+  world.least = 1;
+  JobRules looks = rules(Seconds(1e6));
+  looks.restore.from_devices = true;
+  looks.look_ahead = LookAhead{};
+  NodeEvents steady = up_for(Seconds(3600), 3);
+  steady.instants.push_back({Seconds(1800), {}, {NodeId{3}}, {}});
+  CHECK(JobCourse(world, looks, 12).run(steady).reconfigurations == 2);
+  // A fleet that lost a node every minute until now, and now gets one: it is taken in when the fall is forgotten.
+  NodeEvents falling = up_for(Seconds(1850), 12);
+  for (int i = 0; i < 10; ++i) falling.instants.push_back({Seconds(1200 + 60.0 * i), {NodeId(11 - i)}, {}, {}});
+  falling.instants.push_back({Seconds(1795), {}, {NodeId{2}}, {}});
+  const auto changes = [&] { return JobCourse(world, looks, 12).run(falling).reconfigurations; };
+  const std::int64_t cautious = changes();
+  falling.end = Seconds(3600);
+  CHECK(changes() == cautious + 1);
+  looks.look_ahead.reset();
+  falling.end = Seconds(1850);
+  CHECK(changes() == cautious + 1);
 }
 
 TEST_CASE("every node lost at once, none for hours, losses while coming back: time adds up and the job goes on") {
