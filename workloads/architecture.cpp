@@ -20,7 +20,7 @@ class Checker {
     size("heads", a_.heads, kMaxWidth);
     size("kv_heads", a_.kv_heads, kMaxWidth);
     size("ffn", a_.ffn, kMaxWidth);
-    size("vocabulary", a_.vocabulary, kMaxVocabulary);
+    if (!a_.is_diffusion()) size("vocabulary", a_.vocabulary, kMaxVocabulary);
     if (found_.empty()) heads();
     size("embedding_size", a_.embedding_size, kMaxWidth);
     if (a_.experts > 0) experts();
@@ -29,6 +29,9 @@ class Checker {
     if (!a_.latent_attention() && (a_.query_latent > 0 || a_.rope_size > 0))
       add("key_value_latent", "query_latent and rope_size go with key_value_latent");
     windows();
+    if (!a_.pattern.empty()) pattern();
+    if (a_.is_diffusion() && a_.pattern.empty()) add("latent", "latent needs a pattern of D, E, S and X");
+    if (a_.vision) vision(*a_.vision);
     if (a_.position_table() && a_.max_positions < 1)
       add("max_positions", "learned positions need max_positions, the rows of their table");
     return std::move(found_);
@@ -46,6 +49,26 @@ class Checker {
     if (a_.window != std::floor(a_.window) || a_.window < 0)
       add("window", fmt::format("window must be a whole number of tokens, got {:g}", a_.window));
     if (a_.global_every != 0 && a_.window == 0) add("global_every", "global_every needs a window for the other layers");
+  }
+
+  void pattern() {
+    if (double(a_.pattern.size()) != a_.layers) add("pattern", fmt::format("pattern names {} layers, not {:.0f}", a_.pattern.size(), a_.layers));
+    if (a_.pattern.find_first_not_of(a_.is_diffusion() ? "DESX" : "M*-") != std::string::npos)
+      add("pattern", fmt::format("pattern holds letters other than {}", a_.is_diffusion() ? "D, E, S and X" : "M, * and -"));
+    if (a_.experts > 0 || a_.window > 0 || a_.block != Block::sequential || a_.latent_attention())
+      add("pattern", "pattern with experts, a window, parallel blocks or latent attention: not simulated yet");
+    if (a_.pattern.find('M') == std::string::npos) return;
+    for (const auto& [key, value] : {std::pair("mamba_heads", a_.mamba_heads), std::pair("mamba_head_size", a_.mamba_head_size),
+                                     std::pair("state_size", a_.state_size), std::pair("mamba_groups", a_.mamba_groups),
+                                     std::pair("conv_size", a_.conv_size), std::pair("scan_chunk", a_.scan_chunk)})
+      size(key, value, kMaxWidth);
+  }
+
+  void vision(const VisionTower& tower) {
+    if (std::fmod(tower.hidden, tower.heads) != 0)
+      add("vision", fmt::format("vision: {:.0f} heads do not divide hidden {:.0f}", tower.heads, tower.hidden));
+    if (std::fmod(tower.tokens, tower.merge) != 0)
+      add("vision", fmt::format("vision: {:.0f} patches do not divide by merge {:.0f}", tower.tokens, tower.merge));
   }
 
   void experts() {
@@ -112,12 +135,13 @@ std::string describe(const Architecture& a) {
   const std::string shared = a.kv_heads == a.heads ? "" : fmt::format(" ({:.0f} for K and V)", a.kv_heads);
   const std::string window = a.window == 0 ? "" : fmt::format(", window {}", grouped(a.window));
   const std::string experts = a.experts == 0 ? "" : fmt::format(", {:.0f} of {:.0f} experts", a.experts_per_token, a.experts);
+  if (a.is_diffusion()) return fmt::format("{:.0f} layers, hidden {}, {:.0f} heads, diffusion", a.layers, grouped(a.hidden), a.heads);
   return fmt::format("{:.0f} layers, hidden {}, {:.0f} heads{}{}, vocabulary {}{}", a.layers, grouped(a.hidden), a.heads,
                      shared, experts, grouped(a.vocabulary), window);
 }
 
 std::string details_text(const Architecture& a) {
-  constexpr const char* kPositions[] = {"learned", "learned, as long as the sequences", "rotary", "ALiBi"};
+  constexpr const char* kPositions[] = {"learned", "learned, as long as the sequences", "rotary", "ALiBi", "none"};
   constexpr const char* kNorms[] = {"LayerNorm", "LayerNorm without bias", "RMSNorm"};
   constexpr const char* kBiases[] = {"none", "Q, K and V", "attention", "all"};
   constexpr const char* kBlocks[] = {"attention, then MLP", "attention and MLP behind one norm, added together",
@@ -136,6 +160,14 @@ std::string details_text(const Architecture& a) {
   if (a.latent_attention())
     text += fmt::format("latent attention: Q from {}, K and V from {}, heads {:.0f} ({:.0f} with positions) and {:.0f}\n",
                         a.query_latent > 0 ? grouped(a.query_latent) : "all", grouped(a.key_value_latent), a.head_size, a.rope_size, a.value_size);
+  if (a.is_diffusion())
+    text += fmt::format("layers: {} (D, E: image and text apart, S: together, X: cross-attention), {} text tokens\n", a.pattern, grouped(a.text_tokens));
+  else if (!a.pattern.empty())
+    text += fmt::format("layers: {} (M: Mamba-2, {:.0f} heads of {:.0f}, state {:.0f}; *: attention; -: MLP)\n", a.pattern, a.mamba_heads,
+                        a.mamba_head_size, a.state_size);
+  if (a.vision)
+    text += fmt::format("images: {:.0f} layers, hidden {}, {:.0f} heads, {} patches, {:.0f} to a token\n", a.vision->layers, grouped(a.vision->hidden),
+                        a.vision->heads, grouped(a.vision->tokens), a.vision->merge);
   if (a.window > 0)
     text += fmt::format("window: {} tokens{}\n", grouped(a.window),
                         a.global_every > 0 ? fmt::format(", but in 1 layer of {:.0f}", a.global_every) : "");

@@ -1,18 +1,36 @@
 // The shape of a decoder-only transformer, however it was written down.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace trainyard {
 
-/// `learned_to_length`: a table as long as the training sequences; `alibi`: a bias of the scores, without weights.
-enum class Positions { learned, learned_to_length, rotary, alibi };
+/// `learned_to_length`: a table as long as the training sequences; `alibi`: a bias of the scores, without weights; `none`: nothing says them.
+enum class Positions { learned, learned_to_length, rotary, alibi, none };
 enum class Norm { layer, layer_no_bias, rms };
 /// Attention and then the MLP, or both on the same input (GPT-NeoX, PaLM) behind one norm or behind one each.
 enum class Block { sequential, parallel, parallel_two_norms };
 /// Which linear layers add a bias: none, only Q/K/V, the four attention matrices, or all.
 enum class Biases { none, qkv, attention, all };
+
+/// An encoder of images before a language model: patches, transformer layers that attend to all of an image, and projectors, which join
+/// `merge` neighbouring patches into one token of the language model.
+struct VisionTower {
+  double layers = 0, hidden = 0, heads = 0, ffn = 0;
+  double patch = 0;           ///< elements of a patch of the image
+  double tokens = 0;          ///< patches of an image
+  double positions = 0;       ///< rows of the table of learned positions; 0: rotary
+  double extra = 0;           ///< further parameters: class token, positions of tiles
+  double merge = 1;
+  double project = 0;         ///< width inside the projector; 0: one product
+  double projectors = 1;      ///< the last layers' and those of layers before (DeepStack), which the language model adds
+  bool patch_bias = false, gated = false, qk_norm = false, end_norm = false, project_norm = false, layer_scales = false;
+  Norm norm = Norm::layer;
+  Biases biases = Biases::all;
+  friend bool operator==(const VisionTower&, const VisionTower&) = default;
+};
 
 /// Sizes are counts of elements. Field names are the keys of a model that is written out.
 struct Architecture {
@@ -46,6 +64,15 @@ struct Architecture {
   Norm norm = Norm::layer;
   Biases biases = Biases::all;
   Block block = Block::sequential;
+  /// A letter a layer; "": attention and MLP in each. One branch behind a norm: M Mamba-2, * attention, - MLP. Of diffusion transformers: D
+  /// image and text tokens with weights of their own that attend to each other, E the same where the text ends, S both with the same weights
+  /// in a parallel block, X image tokens that also attend to the text.
+  std::string pattern;
+  double latent = 0;          ///< diffusion: elements of a patch of the latent image; then there is no vocabulary
+  double text_tokens = 0, text_width = 0;   ///< diffusion: of the text; D, E and S count them in the sequence
+  double conditioning = 0;    ///< diffusion: parameters of the products that make the vector of time and prompt
+  double mamba_heads = 0, mamba_head_size = 0, state_size = 0, mamba_groups = 0, conv_size = 0, scan_chunk = 0;   ///< of Mamba-2 layers
+  std::optional<VisionTower> vision{};
   friend bool operator==(const Architecture&, const Architecture&) = default;
 
   /// Width of Q: heads x head_size.
@@ -67,6 +94,10 @@ struct Architecture {
   }
   /// Output width of the MLP's first product.
   [[nodiscard]] double mlp_up_width() const { return (gated ? 2 : 1) * ffn; }
+  [[nodiscard]] bool is_diffusion() const { return latent > 0; }
+  /// Width inside a Mamba-2 layer, and of what its convolution sees: x, B and C.
+  [[nodiscard]] double mamba_width() const { return mamba_heads * mamba_head_size; }
+  [[nodiscard]] double conv_width() const { return mamba_width() + 2 * mamba_groups * state_size; }
 };
 
 /// Defaults of a family: gpt has a plain MLP of 4 x hidden, learned positions, LayerNorm, biases and a tied head;

@@ -13,16 +13,20 @@ class DecoderLayer {
   DecoderLayer(const Architecture& a, const OperatorContext& context, bool sparse)
       : sparse_(sparse), a_(a), context_(context), software_(context.software), e_(element_bytes(context)) {}
 
+  LayerType build_attention() {
+    attention();
+    layer_.name = "attention";
+    return std::move(layer_);
+  }
+
+  LayerType build_mlp() {
+    mlp();
+    layer_.name = "mlp";
+    return std::move(layer_);
+  }
+
   LayerType build() {
-    if (a_.latent_attention())
-      latent_attention_inputs();
-    else
-      attention_inputs();
-    if (software_.attention == AttentionKernel::unfused || software_.attention == AttentionKernel::fused_softmax)
-      unfused_attention();
-    else
-      fused_attention();
-    attention_output();
+    attention();
     if (sparse_)
       experts();
     else
@@ -33,6 +37,18 @@ class DecoderLayer {
   }
 
  private:
+  void attention() {
+    if (a_.latent_attention())
+      latent_attention_inputs();
+    else
+      attention_inputs();
+    if (software_.attention == AttentionKernel::unfused || software_.attention == AttentionKernel::fused_softmax)
+      unfused_attention();
+    else
+      fused_attention();
+    attention_output();
+  }
+
   void add(Operator op, TensorCut cut, TensorCut saved_cut) {
     const bool is_product = op.kind == OperatorClass::gemm || op.kind == OperatorClass::grouped_gemm;
     if (is_product && op.parameters > 0 && op.group != "router" && context_.product_type) narrow(op);
@@ -322,6 +338,14 @@ class DecoderLayer {
 
 LayerType decoder_layer(const Architecture& architecture, const OperatorContext& context, bool sparse) {
   return DecoderLayer(architecture, context, sparse).build();
+}
+
+LayerType attention_layer(const Architecture& architecture, const OperatorContext& context) {
+  return DecoderLayer(architecture, context, false).build_attention();
+}
+
+LayerType mlp_layer(const Architecture& architecture, const OperatorContext& context) {
+  return DecoderLayer(architecture, context, false).build_mlp();
 }
 
 }  // namespace trainyard

@@ -33,6 +33,7 @@ class LayerFreezer {
 
   LayerType build() {
     result_.name = from_.name;
+    result_.samples = from_.samples;
     for (const Operator& op : from_.operators) {
       result_.operators.push_back(frozen(op));
       if (is_target(op)) add_adapter(op);
@@ -133,6 +134,12 @@ LowRankAdapters read_low_rank(const View& options, Diagnostics& diagnostics) {
 
 std::string describe(const LowRankAdapters& adapters) {
   return fmt::format("lora, rank {:.0f} on {}", adapters.rank, fmt::join(adapters.targets, ", "));
+}
+
+LayerType frozen_layer(const LayerType& layer, const OperatorContext& context) {
+  LowRankAdapters none;
+  none.targets.clear();
+  return LayerFreezer(none, context, layer).build();
 }
 
 Module with_adapters(Module module, const LowRankAdapters& adapters, const OperatorContext& context) {

@@ -31,5 +31,7 @@ struct LowRankAdapters {
 /// over the sequence, as in NeMo's ParallelLinearAdapter: beside a column-cut product the inner product is gathered; beside a row-cut
 /// one it is added up and B's output gathered. The gradient of the output, gathered for the frozen product, serves both.
 [[nodiscard]] Module with_adapters(Module module, const LowRankAdapters& adapters, const OperatorContext& context);
+/// The layer without what its parameters' gradients need, and no adapters: its input's gradient goes on.
+[[nodiscard]] LayerType frozen_layer(const LayerType& layer, const OperatorContext& context);
 
 }  // namespace trainyard

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace trainyard {
 namespace {
@@ -35,6 +36,48 @@ constexpr SizeKey kSizes[] = {
     {"value_size", &Architecture::value_size, 1e5, "width of a head of V; default: head_size"},
     {"window", &Architecture::window, 1e8, "tokens that a local layer attends to; default: all"},
     {"global_every", &Architecture::global_every, 1e4, "of so many layers the last one attends to everything"},
+    {"mamba_heads", &Architecture::mamba_heads, 1e5, "heads of a Mamba-2 layer"},
+    {"mamba_head_size", &Architecture::mamba_head_size, 1e5, "width of such a head"},
+    {"state_size", &Architecture::state_size, 1e5, "state of each of its channels"},
+    {"mamba_groups", &Architecture::mamba_groups, 1e5, "groups of heads that share B and C"},
+    {"conv_size", &Architecture::conv_size, 1e3, "tokens that its convolution sees"},
+    {"scan_chunk", &Architecture::scan_chunk, 1e5, "tokens between two states that its scan writes"},
+    {"latent", &Architecture::latent, 1e6, "diffusion: elements of a patch of the latent image; then there is no vocabulary"},
+    {"text_tokens", &Architecture::text_tokens, 1e6, "diffusion: tokens of the text"},
+    {"text_width", &Architecture::text_width, 1e6, "diffusion: their width as they come"},
+    {"conditioning", &Architecture::conditioning, 1e10, "diffusion: parameters of the products that make the vector of time and prompt"},
+};
+
+struct VisionSize {
+  const char* name;
+  double VisionTower::*member;
+  const char* help;
+};
+constexpr VisionSize kVisionSizes[] = {
+    {"layers", &VisionTower::layers, "transformer layers"},
+    {"hidden", &VisionTower::hidden, "width of a patch between layers"},
+    {"heads", &VisionTower::heads, "attention heads"},
+    {"ffn", &VisionTower::ffn, "width of the MLP"},
+    {"patch", &VisionTower::patch, "elements of a patch of the image"},
+    {"tokens", &VisionTower::tokens, "patches of an image"},
+    {"positions", &VisionTower::positions, "rows of the table of learned positions; default: rotary"},
+    {"extra", &VisionTower::extra, "further parameters: class token, positions of tiles"},
+    {"merge", &VisionTower::merge, "patches that become one token of the language model; default: 1"},
+    {"project", &VisionTower::project, "width inside the projector; default: one product"},
+    {"projectors", &VisionTower::projectors, "default: 1"},
+};
+struct VisionFlag {
+  const char* name;
+  bool VisionTower::*member;
+  const char* help;
+};
+constexpr VisionFlag kVisionFlags[] = {
+    {"patch_bias", &VisionTower::patch_bias, "the patch embedding adds a bias"},
+    {"gated", &VisionTower::gated, "the MLP is gated"},
+    {"qk_norm", &VisionTower::qk_norm, "Q and K are normalised over their whole width"},
+    {"end_norm", &VisionTower::end_norm, "norms before the first and behind the last layer"},
+    {"project_norm", &VisionTower::project_norm, "the projector's input is normalised"},
+    {"layer_scales", &VisionTower::layer_scales, "both branches are scaled by learned vectors"},
 };
 
 struct FlagKey {
@@ -56,7 +99,7 @@ constexpr FlagKey kFlags[] = {
 
 /// The words of a choice, in the order of its enumerators.
 using Words = std::vector<std::string>;
-const Words kPositions{"learned", "learned_to_length", "rotary", "alibi"};
+const Words kPositions{"learned", "learned_to_length", "rotary", "alibi", "none"};
 const Words kNorms{"layer", "layer_no_bias", "rms"};
 const Words kBiases{"none", "qkv", "attention", "all"};
 const Words kBlocks{"sequential", "parallel", "parallel_two_norms"};
@@ -64,6 +107,29 @@ const Words kBlocks{"sequential", "parallel", "parallel_two_norms"};
 template <class Enum>
 void take(const View& word, const Words& words, Enum& into) {
   if (word) into = static_cast<Enum>(std::find(words.begin(), words.end(), word.text()) - words.begin());
+}
+
+Schema vision_schema() {
+  std::vector<SchemaField> fields;
+  for (const VisionSize& size : kVisionSizes) {
+    const bool needed = std::string_view("layers hidden heads ffn patch tokens").find(size.name) != std::string_view::npos;
+    const Schema value = schema::integer(between(1, 1e10), size.help);
+    fields.push_back(needed ? schema::required(size.name, value) : schema::optional(size.name, value));
+  }
+  for (const VisionFlag& flag : kVisionFlags) fields.push_back(schema::optional(flag.name, schema::boolean(flag.help), "false"));
+  fields.push_back(schema::optional("norm", schema::choice(kNorms, "as of the model"), "layer"));
+  fields.push_back(schema::optional("biases", schema::choice(kBiases, "as of the model"), "all"));
+  return schema::object(std::move(fields), "an encoder of images and its projector");
+}
+
+VisionTower vision_from(const View& section) {
+  VisionTower tower;
+  for (const VisionSize& size : kVisionSizes)
+    if (section[size.name]) tower.*size.member = double(section[size.name].integer());
+  for (const VisionFlag& flag : kVisionFlags) tower.*flag.member = section[flag.name].boolean_or(false);
+  take(section["norm"], kNorms, tower.norm);
+  take(section["biases"], kBiases, tower.biases);
+  return tower;
 }
 
 Architecture taken_from(const View& model) {
@@ -74,13 +140,15 @@ Architecture taken_from(const View& model) {
   take(model["norm"], kNorms, result.norm);
   take(model["biases"], kBiases, result.biases);
   take(model["block"], kBlocks, result.block);
+  result.pattern = model["pattern"].text_or("");
+  if (model["vision"]) result.vision = vision_from(model["vision"]);
   return result;
 }
 
 bool has_all_required(const View& model, bool gated, Diagnostics& diagnostics) {
   std::vector<std::string> missing;
   for (const char* key : {"layers", "hidden", "heads", "vocabulary"})
-    if (!model[key]) missing.emplace_back(key);
+    if (!model[key] && !(std::string_view(key) == "vocabulary" && model["latent"])) missing.emplace_back(key);
   if (gated && !model["ffn"]) missing.emplace_back("ffn");
   for (const std::string& key : missing)
     diagnostics.add(model.place(), fmt::format("a model that is written out needs `{}`", key));
@@ -95,6 +163,8 @@ std::vector<SchemaField> architecture_fields() {
   for (const SizeKey& size : kSizes)
     fields.push_back(schema::optional(size.name, schema::integer(between(1, size.highest), size.help)));
   for (const FlagKey& flag : kFlags) fields.push_back(schema::optional(flag.name, schema::boolean(flag.help)));
+  fields.push_back(schema::optional("pattern", schema::text("a letter a layer: M Mamba-2, * attention, - MLP, each one branch; with latent D, E, S, X: see workloads/README.md")));
+  fields.push_back(schema::optional("vision", vision_schema()));
   fields.push_back(schema::optional("positions", schema::choice(kPositions, "how positions enter")));
   fields.push_back(schema::optional("norm", schema::choice(kNorms, "LayerNorm, LayerNorm without bias, or RMSNorm")));
   fields.push_back(schema::optional("biases", schema::choice(kBiases, "linear layers with a bias")));

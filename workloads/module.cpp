@@ -69,10 +69,15 @@ bool has_local_and_global_layers(const Architecture& a, const OperatorContext& c
 /// What tells decoder layers apart.
 struct DecoderKind {
   bool sparse = false, global = false;
+  char branch = ' ';                     ///< of the pattern; blank: attention and MLP
   friend bool operator==(const DecoderKind&, const DecoderKind&) = default;
 };
 
 LayerType decoder_of(DecoderKind kind, Architecture a, const OperatorContext& context) {
+  if (kind.branch == 'M') return mamba_layer(a, context);
+  if (kind.branch == '*') return attention_layer(a, context);
+  if (kind.branch == '-') return mlp_layer(a, context);
+  if (kind.branch != ' ') return diffusion_layer(a, context, kind.branch);
   if (kind.global) a.window = 0;
   LayerType layer = decoder_layer(a, context, kind.sparse);
   layer.name = std::string(kind.global ? "global " : "") + (kind.sparse ? "expert decoder" : "decoder");
@@ -82,6 +87,7 @@ LayerType decoder_of(DecoderKind kind, Architecture a, const OperatorContext& co
 }  // namespace
 
 LayerType embedding_layer(const Architecture& a, const OperatorContext& context) {
+  if (a.is_diffusion()) return diffusion_input(a, context);
   LayerType layer{"embedding", {look_up(a, context)}};
   if (a.embedding_size != a.hidden)
     layer.operators.push_back(width_change("project_in", a.embedding_size, a.hidden, context));
@@ -95,6 +101,7 @@ LayerType embedding_layer(const Architecture& a, const OperatorContext& context)
 }
 
 LayerType head_layer(const Architecture& a, const OperatorContext& context) {
+  if (a.is_diffusion()) return diffusion_output(a, context);
   LayerType layer{"head", {norm("final_norm", a, context)}};
   if (a.embedding_size != a.hidden)
     layer.operators.push_back(width_change("project_out", a.hidden, a.embedding_size, context));
@@ -110,20 +117,25 @@ Module build_module(const Architecture& a, const OperatorContext& context) {
   module.hidden = a.hidden;
   module.vocabulary = padded_vocabulary(a);
   const bool mixed = has_local_and_global_layers(a, context);
-  const auto kind_of = [&](int i) { return DecoderKind{a.is_sparse(i), mixed && (i + 1) % static_cast<int>(a.global_every) == 0}; };
+  const auto kind_of = [&](int i) {
+    return DecoderKind{a.is_sparse(i), mixed && (i + 1) % static_cast<int>(a.global_every) == 0, a.pattern.empty() ? ' ' : a.pattern[std::size_t(i)]};
+  };
   module.types = {embedding_layer(a, context), decoder_of(kind_of(0), a, context), head_layer(a, context)};
-  std::vector<std::pair<DecoderKind, LayerTypeId>> known{{kind_of(0), id_at<LayerTypeId>(1)}};
+  if (a.vision) add_vision(a, context, module);
+  const LayerId embedding = id_at<LayerId>(module.layers.size());
   module.layers.push_back({"embedding", id_at<LayerTypeId>(0), {}, {}});
+  std::vector<std::pair<DecoderKind, LayerTypeId>> known{{kind_of(0), id_at<LayerTypeId>(1)}};
   for (int i = 0; i < static_cast<int>(a.layers); ++i) {
-    auto type = std::ranges::find(known, kind_of(i), &std::pair<DecoderKind, LayerTypeId>::first);
+    const DecoderKind kind = kind_of(i);
+    auto type = std::ranges::find(known, kind, &std::pair<DecoderKind, LayerTypeId>::first);
     if (type == known.end()) {
-      type = known.insert(known.end(), {kind_of(i), id_at<LayerTypeId>(module.types.size())});
-      module.types.push_back(decoder_of(kind_of(i), a, context));
+      type = known.insert(known.end(), {kind, id_at<LayerTypeId>(module.types.size())});
+      module.types.push_back(decoder_of(kind, a, context));
     }
     module.layers.push_back({fmt::format("{}", i), type->second, {}, {}});
   }
   module.layers.push_back({"head", id_at<LayerTypeId>(2), {}, {}});
-  if (a.tied) module.layers.back().tied_to = {id_at<LayerId>(0)};
+  if (a.tied && !a.is_diffusion()) module.layers.back().tied_to = {embedding};
   return module;
 }
 

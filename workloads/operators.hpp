@@ -24,6 +24,21 @@ struct OperatorContext {
 [[nodiscard]] LayerType embedding_layer(const Architecture& architecture, const OperatorContext& context);
 /// `sparse`: with experts instead of one MLP.
 [[nodiscard]] LayerType decoder_layer(const Architecture& architecture, const OperatorContext& context, bool sparse = false);
+/// Half a decoder layer, for models whose layers are one branch each.
+[[nodiscard]] LayerType attention_layer(const Architecture& architecture, const OperatorContext& context);
+[[nodiscard]] LayerType mlp_layer(const Architecture& architecture, const OperatorContext& context);
+/// A Mamba-2 layer. FLOPs of its scan: 7 x width x state a token forward, as Megatron-LM counts them (training.py), and twice that backward.
+/// Source: Dao and Gu, arXiv 2405.21060 §6 (the scan by chunks), §7 (the block).
+[[nodiscard]] LayerType mamba_layer(const Architecture& architecture, const OperatorContext& context);
+/// A block of a diffusion transformer, by its letter (Architecture::pattern), and what stands before and behind all of them. Tokens of image
+/// and text attend to all; scale, shift and gate of each branch come from the vector of time and prompt, which each block multiplies.
+/// Sources: Esser et al., arXiv 2403.03206 §4 (D, E); FLUX.1 (S: black-forest-labs/flux, model.py); Wan, arXiv 2503.20314 §4 (X).
+[[nodiscard]] LayerType diffusion_layer(const Architecture& architecture, const OperatorContext& context, char kind);
+[[nodiscard]] LayerType diffusion_input(const Architecture& architecture, const OperatorContext& context);
+[[nodiscard]] LayerType diffusion_output(const Architecture& architecture, const OperatorContext& context);
+/// The layers of an encoder of images: patches, transformer layers, projector; an image a sample until `data` says otherwise. Types and
+/// layers are appended.
+void add_vision(const Architecture& architecture, const OperatorContext& context, Module& module);
 [[nodiscard]] LayerType head_layer(const Architecture& architecture, const OperatorContext& context);
 
 }  // namespace trainyard

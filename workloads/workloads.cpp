@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <optional>
@@ -9,11 +10,13 @@
 #include "sim/config/text_file.hpp"
 #include "sim/config/view.hpp"
 #include "workloads/catalogue.hpp"
+#include "workloads/data_section.hpp"
 #include "workloads/low_rank.hpp"
 #include "workloads/model_config.hpp"
 #include "workloads/model_section.hpp"
 #include "workloads/operators.hpp"
 #include "workloads/profile_section.hpp"
+#include "workloads/recommendation.hpp"
 #include "workloads/routing_section.hpp"
 #include "workloads/traces/trace_section.hpp"
 
@@ -22,12 +25,11 @@ namespace {
 
 constexpr const char* kDefaultSoftware = "megatron-core-2024";
 constexpr const char* kDefaultPrecision = "bf16";
-/// Keys whose lowering does not exist yet: they parse, and are refused by name.
-constexpr std::array kReserved{"data"};
 
 Schema model_schema() {
   std::vector<SchemaField> fields = architecture_fields();
   fields.insert(fields.begin(), schema::optional("config", schema::text("config.json, or Meta's params.json")));
+  fields.push_back(schema::optional("dlrm", recommendation_schema()));
   return schema::one_of(
       {schema::text("catalogue name"), schema::object(std::move(fields), "a file, or the sizes written out")},
       "the model");
@@ -64,17 +66,19 @@ class WorkloadBuilder {
       : section_(section), directory_(directory), diagnostics_(diagnostics) {}
 
   Workload build() {
-    refuse_reserved();
+    refuse_methods();
     refuse_trace_keys();
     simple_values();
     const ProfileTable profile = section_["profile"] ? profile_table() : ProfileTable{};
     software();
     if (section_["profile"] && !section_["model"]) return measured(profile);
+    if (is_recommendation()) return recommendation();
     const std::optional<Architecture> architecture = model();
     if (architecture && positions_suffice(*architecture)) passes(*architecture);
     if (section_["profile"] && profile.columns.empty() && diagnostics_.empty())
       diagnostics_.add(section_["profile"].place(), "the files hold no measured size");
     if (section_["profile"] && !result_.modules.empty()) measure_model(result_.modules.front(), profile, diagnostics_);
+    if (section_["data"] && !result_.modules.empty()) read_data(section_["data"], directory_, result_, diagnostics_);
     return std::move(result_);
   }
 
@@ -95,9 +99,7 @@ class WorkloadBuilder {
     diagnostics_.add(place, fmt::format("{} is not simulated yet", what));
   }
 
-  void refuse_reserved() {
-    for (const char* key : kReserved)
-      if (section_[key]) not_simulated(section_[key].place(), key);
+  void refuse_methods() {
     const View method = section_["method"];
     if (method && method.is_scalar() && method.text() == "zeroth_order") not_simulated(method.place(), "method " + method.text());
   }
@@ -115,7 +117,7 @@ class WorkloadBuilder {
   }
 
   void simple_values() {
-    const bool has_tokens = section_["model"] || section_["sequence_length"] || !section_["profile"];
+    const bool has_tokens = (section_["model"] || section_["sequence_length"] || !section_["profile"]) && !is_recommendation();
     result_.data.sequence_length = has_tokens ? required_count("sequence_length") : 0;
     result_.global_batch = required_count("global_batch");
     const std::string precision = section_["precision"].text_or(kDefaultPrecision);
@@ -197,6 +199,20 @@ class WorkloadBuilder {
     return false;
   }
 
+  bool is_recommendation() const { return section_["model"] && section_["model"].is_map() && section_["model"]["dlrm"]; }
+
+  /// Of a model whose samples have no tokens.
+  Workload recommendation() {
+    result_.model = "dlrm";
+    for (const char* key : {"sequence_length", "data", "profile", "routing"})
+      if (section_[key]) diagnostics_.add(section_[key].place(), fmt::format("a recommendation model has no `{}`", key));
+    if (section_["model"].size() > 1) diagnostics_.add(section_["model"].place(), "`dlrm` stands alone");
+    if (section_["method"] && result_.method != "backprop") not_simulated(section_["method"].place(), "a method beside dlrm");
+    build_recommendation(section_["model"]["dlrm"], {result_.precision, result_.software, 0, result_.product_type}, result_, diagnostics_);
+    add_pass();
+    return std::move(result_);
+  }
+
   /// A profile that knows everything of its layers.
   Workload measured(const ProfileTable& table) {
     if (const View profile = section_["profile"]; profile_needs_model(profile)) {
@@ -206,6 +222,7 @@ class WorkloadBuilder {
     result_.model = table.name;
     result_.modules = {measured_module(table, result_.precision, diagnostics_)};
     add_pass();
+    if (section_["data"]) read_data(section_["data"], directory_, result_, diagnostics_);
     return std::move(result_);
   }
 
@@ -231,8 +248,25 @@ class WorkloadBuilder {
     const OperatorContext context{result_.precision, result_.software, result_.data.sequence_length, result_.product_type};
     result_.modules = {build_module(a, context)};
     method(context);
+    if (const View frozen = section_["frozen"]) freeze(frozen, a, context);
     if (const View routing = section_["routing"]) read_routing(routing, directory_, result_, diagnostics_);
     add_pass();
+  }
+
+  /// Parts that are not trained: an encoder with nothing trained before it runs forward only.
+  void freeze(const View& frozen, const Architecture& a, const OperatorContext& context) {
+    if (!a.vision) return diagnostics_.add(frozen.place(), "frozen parts need a model with an encoder of images");
+    if (result_.method != "backprop") return not_simulated(frozen.place(), "frozen with method lora");
+    std::vector<std::string> parts;
+    for (std::size_t i = 0; i < frozen.size(); ++i) parts.push_back(frozen.at(i).text());
+    const auto has = [&](const char* part) { return std::ranges::find(parts, part) != parts.end(); };
+    for (LayerType& type : result_.modules.front().types) {
+      const bool projects = type.name == "projector", sees = type.samples.width > 0 && !projects;
+      if (!(projects ? has("projector") : sees ? has("vision") : has("language"))) continue;
+      type = frozen_layer(type, context);
+      type.samples.forward_only = has("vision") && (sees || projects);
+    }
+    if (parts.size() == 3) diagnostics_.add(frozen.place(), "nothing is left to train");
   }
 
   void add_pass() {
@@ -272,9 +306,10 @@ Schema workload_schema() {
       schema::optional("software", software_schema(), kDefaultSoftware),
       schema::optional("method", method_schema(), "backprop"),
       schema::optional("convergence", convergence_schema()),
-      schema::optional("routing", routing_schema(), "uniform")};
+      schema::optional("routing", routing_schema(), "uniform"),
+      schema::optional("data", data_schema()),
+      schema::optional("frozen", schema::list(schema::choice({"vision", "projector", "language"}, "part"), between(1, 3), "parts of a model with images that are not trained"))};
   for (SchemaField& field : trace_fields()) fields.push_back(std::move(field));
-  for (const char* key : kReserved) fields.push_back(schema::optional(key, schema::any("reserved; not simulated yet")));
   return schema::object(std::move(fields), "what is trained: model, data and training software");
 }
 

@@ -100,6 +100,7 @@ class LayerWriter {
 
   void exchange_items(const Operator& op, bool backward, std::vector<Piece>& out) const {
     if (!cut_.experts.apart || cut_.experts.ranks < 2) return;
+    if (backward && op.exchange == ItemExchange::dispatch && op.group == "tables") return;  // indices have no gradients
     const bool narrow = op.product_type && software_.narrow_dispatch && op.exchange == ItemExchange::dispatch && !backward;
     const double width = narrow ? element_size(*op.product_type) / element_size(precision_) : 1.0;
     LayerCollective exchange{CollectiveKind::all_to_all, output_size(op) * (share(TensorCut::sequence) * cut_.experts.peak * width), LayerGroup::expert};
@@ -435,6 +436,12 @@ LayerWork layer_work(const LayerType& layer, const LayerCut& cut, const DeviceTy
     writer.forward(op, TaskKind::forward, work.forward);
     writer.again(op, repeated[i].share, work.recompute);
     work.recomputed += op.forward_flops.of(cut.tokens) * (cut.sequences * writer.share(op.cut) * repeated[i].share);
+  }
+  if (layer.samples.forward_only) {
+    work.recompute.clear();
+    work.backward.clear();
+    work.recomputed = Flops(0);
+    return work;
   }
   for (auto op = layer.operators.rbegin(); op != layer.operators.rend(); ++op) writer.backward(*op, work.backward);
   if (software.overlap_shared_experts)

@@ -44,6 +44,7 @@ struct LayerActivations {
 LayerActivations activations_of(const LayerType& layer, const LayerCut& cut, const DeviceType& device, DataType precision,
                                 const Software& software) {
   LayerActivations sum;
+  if (layer.samples.forward_only) return sum;
   if (layer.only_measured()) sum.all = measured_at(curve_of(*layer.profile, device, cut.tensor), cut.sequences).saved;
   for (const Operator& op : layer.operators) {
     const Bytes saved = saved_by(op, cut, device, software);
@@ -113,13 +114,24 @@ double sum_parameters(const Module& module, std::span<const LayerId> layers, con
   return sum;
 }
 
-/// In the workload's precision, or with `narrow_weights` in that of the products.
+/// Bytes of the tables whose rows are updated where they are read.
+template <class Amount>
+Bytes sum_tables(const Module& module, std::span<const LayerId> layers, const LayerCut& cut, Amount amount) {
+  Bytes sum{};
+  for (const LayerId id : layers)
+    for (const Operator& op : module.types[index(module.layers[index(id)].type)].operators)
+      if (op.row_state_bytes > 0) sum += Bytes(amount(op) * parameter_share(op, cut));
+  return sum;
+}
+
+/// In the workload's precision, tables in their own type, or with `narrow_weights` in that of the products.
 Bytes weight_bytes(const Module& module, std::span<const LayerId> layers, const LayerCut& cut, const Workload& workload) {
   const auto narrow = [&](const Operator& op) { return workload.software.narrow_weights && op.product_type.has_value(); };
-  const double all = parameters_on_device(module, layers, cut);
-  if (!workload.software.narrow_weights || !workload.product_type) return element_size(workload.precision) * all;
+  const double all = sum_parameters(module, layers, cut, [](const Operator& op) { return op.row_state_bytes == 0; });
+  const Bytes tables = sum_tables(module, layers, cut, [](const Operator& op) { return element_size(op.weight_type).value * op.parameters; });
+  if (!workload.software.narrow_weights || !workload.product_type) return tables + element_size(workload.precision) * all;
   const double few_bits = sum_parameters(module, layers, cut, narrow);
-  return element_size(workload.precision) * (all - few_bits) + element_size(*workload.product_type) * few_bits;
+  return tables + element_size(workload.precision) * (all - few_bits) + element_size(*workload.product_type) * few_bits;
 }
 
 }  // namespace
@@ -141,6 +153,10 @@ double trained_dense_parameters(const Module& module, std::span<const LayerId> l
   return sum_parameters(module, layers, cut, [&](const Operator& op) { return op.trainable && !(cut.experts.apart && op.items > 1); });
 }
 
+Bytes table_bytes(const Module& module, std::span<const LayerId> layers, const LayerCut& cut) {
+  return sum_tables(module, layers, cut, [](const Operator& op) { return element_size(op.weight_type).value * op.parameters + op.row_state_bytes; });
+}
+
 StaticMemory static_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut, const Workload& workload,
                            int holders, int zero, int expert_holders) {
   const double all = parameters_on_device(module, layers, cut), trained = trained_parameters_on_device(module, layers, cut);
@@ -157,6 +173,7 @@ StaticMemory static_memory(const Module& module, std::span<const LayerId> layers
   held.weights = weight_bytes(module, layers, cut, workload);
   held.gradients = element_size(workload.software.gradient_type) * (zero >= 2 ? part : trained);
   held.optimizer = Bytes(master_copy ? 12 : 8) * (zero >= 1 ? part : trained);
+  held.optimizer += sum_tables(module, layers, cut, [](const Operator& op) { return op.row_state_bytes; });
   if (workload.software.keeps_gradient_copies && master_copy) {
     if (workload.software.gradient_type == DataType::fp32) held.gradients += element_size(workload.precision) * trained;
     held.optimizer += element_size(DataType::fp32) * (zero >= 1 ? part : trained);

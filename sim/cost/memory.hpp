@@ -18,6 +18,9 @@ namespace trainyard {
 [[nodiscard]] double trained_dense_parameters(const Module& module, std::span<const LayerId> layers, const LayerCut& cut);
 [[nodiscard]] double trained_expert_parameters(const Module& module, std::span<const LayerId> layers, const LayerCut& cut);
 
+/// Weights and optimizer states of the tables of these layers on one device.
+[[nodiscard]] Bytes table_bytes(const Module& module, std::span<const LayerId> layers, const LayerCut& cut);
+
 /// What stays for the whole step.
 struct StaticMemory {
   Bytes weights{}, gradients{}, optimizer{}, buffers{};

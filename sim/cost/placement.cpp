@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "sim/cost/expert_seats.hpp"
+#include "sim/cost/sample_runs.hpp"
 #include "sim/model/whole_shares.hpp"
 #include "sim/units/error.hpp"
 
@@ -124,6 +125,12 @@ void take_turns(StageRole& role) {
     op.turn = op.turn * role.sections + (op.kind == 'F' ? role.section : role.sections - 1 - role.section);
 }
 
+std::vector<LayerSamples> samples_seen(const std::vector<LayerId>& layers, const Module& module) {
+  std::vector<LayerSamples> seen;
+  for (const LayerId layer : layers) seen.push_back(module.types[index(module.layers[index(layer)].type)].samples);
+  return std::ranges::count(seen, LayerSamples{}) == std::ptrdiff_t(seen.size()) ? std::vector<LayerSamples>{} : seen;
+}
+
 StageRole make_role(const PlanPhase& phase, int pipeline, int position, const Chunks& chunks, const Module& module, const Workload& workload) {
   const Part& part = phase.parts[0];
   const Pipeline& line = part.pipelines[pipeline];
@@ -164,6 +171,8 @@ StageRole make_role(const PlanPhase& phase, int pipeline, int position, const Ch
   role.cut.sharded = role.zero == 3 && role.shards > 1;
   role.cut.regathers = role.regather;
   role.cut.sequences = line.batch / line.micro_batches / (data * shard * role.cut.context);
+  role.own_samples = role.cut.sequences;
+  role.seen = samples_seen(role.layers, module);
   if (const Axis* axis = axis_of(*settings.layout, AxisKind::data)) role.samples = whole_shares(axis->shares, int(line.batch / line.micro_batches));
   if (const Axis* axis = axis_of(*settings.layout, AxisKind::tensor))
     role.parts = parts_of(*axis, role.layers, workload.modules[index(workload.passes[index(part.pass)].module)]);
@@ -187,10 +196,24 @@ void add_seats(Placement& placement, const Stage& stage, const StageRole& role, 
   }
 }
 
+/// One data rank's samples; `cut` becomes the mean of its micro-batches.
+void size_micro_batches(StageRole& role, const std::vector<std::vector<int>>& runs, int rank, int ranks, const Data& data) {
+  double rows = 0, squares = 0;
+  for (const std::vector<int>& run : runs) {
+    const EqualSequences size = equal_sequences(data, samples_of_rank(run, role.samples, rank, ranks));
+    role.sizes.push_back(size);
+    rows += size.count * size.tokens;
+    squares += size.count * size.tokens * size.tokens;
+  }
+  role.cut.sequences = rows * rows / squares / double(runs.size() * std::size_t(role.cut.context));
+  role.cut.tokens = squares / rows;
+}
+
 void add_cells(Placement& placement, const Part& part, const StageRole& role, const Workload& workload) {
   const Stage& stage = part.stages[index(part.pipelines[role.pipeline].stages[role.position])];
   const Layout layout = *settings_of(stage, role.layers.front(), workload).layout;
   const int shard = axis_size(layout, AxisKind::shard), data = axis_size(layout, AxisKind::data) * shard;
+  const std::vector<std::vector<int>> runs = workload.data.batch.empty() ? std::vector<std::vector<int>>{} : sample_runs(part, role.pipeline, workload.data);
   placement.first_cell.push_back(static_cast<int>(placement.cells.size()));
   placement.data_size.push_back(data);
   for (int rank = 0; rank < data; ++rank) {
@@ -199,10 +222,12 @@ void add_cells(Placement& placement, const Part& part, const StageRole& role, co
     placement.cells.push_back(std::move(cell));
     placement.role_of.push_back(static_cast<int>(placement.roles.size()));
     placement.unequal_of.push_back(-1);
-    if (role.samples.empty()) continue;
+    if (role.samples.empty() && workload.data.batch.empty()) continue;
     placement.unequal_of.back() = static_cast<int>(placement.unequal.size());
     placement.unequal.push_back(role);
-    placement.unequal.back().cut.sequences = double(role.samples[rank]) / role.cut.context;
+    StageRole& own = placement.unequal.back();
+    if (!role.samples.empty()) own.cut.sequences = own.own_samples = double(role.samples[rank]) / role.cut.context;
+    if (!runs.empty()) size_micro_batches(own, runs, rank, data, workload.data);
   }
   for (std::size_t i = 0; i < stage.devices.size(); ++i) {
     const Coordinates at = coordinates(layout, static_cast<int>(i));
@@ -254,69 +279,6 @@ std::optional<Visit> neighbour(const Placement& placement, const StageRole& role
 }
 
 }  // namespace
-
-bool LayerHome::leaves_device() const {
-  return weights.place != Place::device || gradients.place != Place::device || optimizer.place != Place::device ||
-         activations.place != Place::device;
-}
-
-LayerHome StageRole::home(LayerId layer) const {
-  const auto at = std::ranges::find(layers, layer) - layers.begin();
-  return homes.empty() ? LayerHome{} : homes[std::size_t(at)];
-}
-
-bool StageRole::leaves_device() const { return std::ranges::any_of(homes, &LayerHome::leaves_device); }
-
-DataType StageRole::gradient_type(const Software& software) const {
-  const auto own = wire.types.find(State::gradients);
-  return own == wire.types.end() ? software.gradient_reduce_type : own->second;
-}
-
-LayerCut StageRole::cut_of(std::size_t i) const {
-  LayerCut own = cut;
-  if (!recompute.empty()) own.recompute = recompute[i].kind;
-  if (loads.empty() || loads[i].empty()) return own;
-  return cut_of(i, int(std::ranges::max_element(loads[i]) - loads[i].begin()));
-}
-
-LayerCut StageRole::cut_of(std::size_t i, int expert_rank) const {
-  LayerCut own = cut;
-  if (!recompute.empty()) own.recompute = recompute[i].kind;
-  if (loads.empty() || loads[i].empty()) return own;
-  own.experts.items = items[expert_rank];
-  own.experts.load = loads[i][expert_rank];
-  own.experts.peak = std::ranges::max(loads[i]);
-  return own;
-}
-
-LayerCut StageRole::cut_on(std::size_t member) const {
-  LayerCut own = cut;
-  if (!parts.empty()) own.part = parts[member % parts.size()];
-  return own;
-}
-
-LayerCut StageRole::cut_of(std::size_t i, const Cell& cell, std::size_t member) const {
-  return cell.seats.empty() ? cut_of(i) : cut_of(i, cell.seats[member].rank);
-}
-
-LayerCut StageRole::slowest_cut(std::size_t i, const Cell& cell) const {
-  if (cell.seats.empty() || loads[i].empty()) return cut_of(i);
-  const auto load = [&](const ExpertSeat& seat) { return loads[i][seat.rank]; };
-  return cut_of(i, std::ranges::max_element(cell.seats, {}, load)->rank);
-}
-
-std::size_t StageRole::first_of(int chunk) const {
-  std::size_t first = 0;
-  for (int c = 0; c < chunk; ++c) first += chunks[c].size();
-  return first;
-}
-
-std::vector<Recompute> StageRole::recompute_of(int chunk) const {
-  std::vector<Recompute> own;
-  for (std::size_t i = 0; i < chunks[chunk].size(); ++i)
-    own.push_back(recompute.empty() ? Recompute{cut.recompute, 1} : recompute[first_of(chunk) + i]);
-  return own;
-}
 
 std::optional<Visit> Placement::before(const StageRole& role, int chunk) const { return neighbour(*this, role, chunk, -1); }
 std::optional<Visit> Placement::after(const StageRole& role, int chunk) const { return neighbour(*this, role, chunk, 1); }

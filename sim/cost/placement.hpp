@@ -53,9 +53,18 @@ struct StageRole {
   LayerCut cut;
   std::vector<Entry> moves;                        ///< offloads, then reloads of a pass's activations, in the order of their streams (tables)
   std::vector<int> samples;                        ///< [data rank] of a micro-batch, where shares are unequal; empty: equal
+  std::vector<EqualSequences> sizes;               ///< [micro-batch] of one cell, where samples differ in length; empty: all as `cut` says
   std::vector<double> parts;                       ///< [tensor rank] of the axis, where shares are unequal; empty: equal
   std::vector<double> items;                       ///< [expert rank]: experts it holds; empty where no layer has any
   std::vector<std::vector<double>> loads;          ///< [layer][expert rank]: tokens over the mean; empty for layers without experts
+  std::vector<LayerSamples> seen;                  ///< [layer]; empty: every layer sees samples as `cut` says
+  double own_samples = 0;                          ///< of this device's micro-batch, as `cut.sequences` counts sequences
+  /// As it is for one micro-batch.
+  [[nodiscard]] StageRole in(int micro_batch) const;
+  /// As it is for the micro-batch with the most rows.
+  [[nodiscard]] StageRole in_largest() const;
+  /// Elements that a layer of this type gives to the next of one device's micro-batch; `hidden`: the module's.
+  [[nodiscard]] double output_elements(const LayerType& layer, double hidden) const;
   [[nodiscard]] LayerHome home(LayerId layer) const;
   [[nodiscard]] bool leaves_device() const;        ///< any state of any layer
   /// In which gradients are exchanged: the Plan's, else the software's.
@@ -74,6 +83,9 @@ struct StageRole {
   [[nodiscard]] std::size_t first_of(int chunk) const;
   /// `recompute` of a chunk's layers.
   [[nodiscard]] std::vector<Recompute> recompute_of(int chunk) const;
+
+ private:
+  [[nodiscard]] LayerCut plain_cut(std::size_t i) const;
 };
 
 /// One visit of a micro-batch: a stage and one of its chunks.

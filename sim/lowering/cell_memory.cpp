@@ -63,7 +63,10 @@ LayerCut cut_on_class(const Emission& emission, int cell, int device_class) {
 }
 
 CellMemory cell_memory(const Emission& emission, int cell, const std::vector<int>& device_classes) {
-  const StageRole& role = emission.placement.role(cell);
+  return cell_memory(emission, cell, device_classes, emission.placement.role(cell));
+}
+
+CellMemory cell_memory(const Emission& emission, int cell, const std::vector<int>& device_classes, const StageRole& role) {
   CellMemory memory;
   for (const int c : device_classes) {
     const std::size_t member = member_of_class(emission, cell, c);

@@ -20,5 +20,7 @@ struct CellMemory {
 [[nodiscard]] LayerCut cut_on_class(const Emission& emission, int cell, int device_class);
 
 [[nodiscard]] CellMemory cell_memory(const Emission& emission, int cell, const std::vector<int>& device_classes);
+/// With the cell's role as it is for one micro-batch.
+[[nodiscard]] CellMemory cell_memory(const Emission& emission, int cell, const std::vector<int>& device_classes, const StageRole& role);
 
 }  // namespace trainyard

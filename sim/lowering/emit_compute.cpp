@@ -8,6 +8,7 @@
 #include "sim/lowering/emission.hpp"
 #include "sim/lowering/layer_visits.hpp"
 #include "sim/lowering/repeated_stage.hpp"
+#include "sim/lowering/sized_work.hpp"
 #include "sim/lowering/stage_segments.hpp"
 #include "sim/lowering/turns.hpp"
 #include "sim/lowering/wire.hpp"
@@ -30,15 +31,11 @@ class CellWriter final : public OperationWriter {
         groups_(emission.resources.groups_of_cell[cell_class]),
         tasks_(emission.cells[cell_class]),
         segments_(emission, cell_, role_),
-        memory_(cell_memory(emission, cell_, devices_)) {
-    work_ = stage_work(emission.placement.cells[cell_], role_, *emission.placement.module, emission.cluster, emission.workload,
-                       cell_groups());
-    for (const std::string& note : work_.notes)
-      if (std::ranges::find(emission_.lowered.extrapolated, note) == emission_.lowered.extrapolated.end())
-        emission_.lowered.extrapolated.push_back(note);
+        sized_(role_, [this](const StageRole& role) { return measured(role); }) {
+    keep_notes();
     for (const Bucket& bucket : emission_.buckets)
       if (is_cut_finer(bucket)) cut_finer_.push_back(&bucket);
-    for (std::size_t i = 0; i < devices_.size(); ++i) add_states(i, memory_.states[i].weights, memory_.states[i].gradients, memory_.states[i].optimizer);
+    for (std::size_t i = 0; i < devices_.size(); ++i) add_states(i, sized_.of(0).memory.states[i]);
     repeat_next_stage();
     plan_order();
   }
@@ -57,16 +54,31 @@ class CellWriter final : public OperationWriter {
     return span;
   }
 
-  Bytes buffers() const override { return memory_.buffers + relayout_buffer_; }
+  Bytes buffers() const override { return sized_.of(0).memory.buffers + relayout_buffer_; }
 
   void finish() override {
     write_optimizer();
     emission_.edge(tasks_.last, tasks_.optimizer);
     const int cells = emission_.symmetry.cells.size[emission_.cell_class(cell_)];
-    emission_.lowered.recomputed += (work_.recomputed + repeated_.flops) * double(role_.micro_batches * cells);
+    emission_.lowered.recomputed += (sized_.recomputed(role_.micro_batches) + repeated_.flops * double(role_.micro_batches)) * double(cells);
   }
 
  private:
+  SizedWork measured(const StageRole& role) const {
+    return {{},
+            stage_work(emission_.placement.cells[cell_], role, *emission_.placement.module, emission_.cluster, emission_.workload, cell_groups()),
+            cell_memory(emission_, cell_, devices_, role)};
+  }
+
+  const StageWork& work(const ScheduledOperation& op) const { return sized_.of(op.micro_batch).work; }
+
+  void keep_notes() {
+    for (const SizedWork& sized : sized_.all())
+      for (const std::string& note : sized.work.notes)
+        if (std::ranges::find(emission_.lowered.extrapolated, note) == emission_.lowered.extrapolated.end())
+          emission_.lowered.extrapolated.push_back(note);
+  }
+
   void plan_order() {
     tasks_.forward.assign(role_.chunks.size(), std::vector<CellTasks::Pass>(role_.micro_batches));
     tasks_.backward = tasks_.forward;
@@ -84,7 +96,7 @@ class CellWriter final : public OperationWriter {
 
   void repeat_next_stage() {
     repeated_ = repeated_stage(emission_, cell_, cell_groups());
-    for (std::size_t i = 0; i < devices_.size(); ++i) add_states(i, repeated_.weights, Bytes(0), repeated_.optimizer);
+    for (std::size_t i = 0; i < devices_.size(); ++i) add_states(i, {repeated_.weights, Bytes(0), repeated_.optimizer, Bytes(0)});
   }
 
   TaskId write_repeated(const ScheduledOperation& op) {
@@ -115,9 +127,9 @@ class CellWriter final : public OperationWriter {
   DataType gradient_type() const { return role_.gradient_type(software()); }
   bool gathers_weights() const { return role_.zero >= 1 && role_.zero < 3 && software().overlap_weight_gather; }
 
-  void add_states(std::size_t device, Bytes weights, Bytes gradients, Bytes optimizer) {
+  void add_states(std::size_t device, const StaticMemory& held) {
     const auto id = id_at<ProcessorId>(devices_[device]);
-    for (const auto& [kind, bytes] : {std::pair{MemoryClass::weights, weights}, {MemoryClass::gradients, gradients}, {MemoryClass::optimizer, optimizer}})
+    for (const auto& [kind, bytes] : {std::pair{MemoryClass::weights, held.weights}, {MemoryClass::gradients, held.gradients}, {MemoryClass::optimizer, held.optimizer}})
       if (bytes > Bytes(0)) emission_.lowered.graph.residents.push_back({id, kind, bytes});
   }
 
@@ -141,9 +153,9 @@ class CellWriter final : public OperationWriter {
     TaskSpan whole{kNone, kNone};
     for (const Segment& segment : segments_.of(op.chunk, by_bucket)) {
       PassPieces pieces;
-      if (segment.from == role_.first_of(op.chunk) && receives(op)) pieces.before = work_.receive;
+      if (segment.from == role_.first_of(op.chunk) && receives(op)) pieces.before = work(op).receive;
       if (role_.zero >= 1 && op.first_use) append(pieces.before, relayouts(segment, emission_.workload.precision));
-      for (std::size_t i = segment.from; i < segment.to; ++i) append(pieces.layers, work_.layers[i].forward);
+      for (std::size_t i = segment.from; i < segment.to; ++i) append(pieces.layers, work(op).layers[i].forward);
       const TaskSpan span = write_chain(drawn(std::move(pieces), op), label(TaskKind::forward, op), op, whole);
       layer_spans_[segment.from - role_.first_of(op.chunk)] = span;
       if (role_.leaves_device()) hold_forward(segment.from, span);
@@ -159,9 +171,9 @@ class CellWriter final : public OperationWriter {
     const std::vector<Segment> parts = segments_.of(op.chunk, by_bucket);
     auto segment = parts.rbegin();
     PassPieces pieces;
-    if (receives(op)) pieces.before = work_.receive;
+    if (receives(op)) pieces.before = work(op).receive;
     for (const LayerVisit& visit : layer_visits(*emission_.placement.module, role_, op)) {
-      const LayerPieces& layer = work_.layers[role_.first_of(op.chunk) + visit.position];
+      const LayerPieces& layer = work(op).layers[role_.first_of(op.chunk) + visit.position];
       if (visit.rebuilds || visit.rebuilds_first) append(pieces.layers, layer.recompute);
       if (!visit.rebuilds) append(pieces.layers, op.split ? input_gradients(layer.backward) : layer.backward);
       const bool ends_segment = !visit.rebuilds && role_.first_of(op.chunk) + visit.position == segment->from;
@@ -186,7 +198,7 @@ class CellWriter final : public OperationWriter {
     const std::vector<Segment> parts = segments_.of(op.chunk, by_bucket);
     for (auto segment = parts.rbegin(); segment != parts.rend(); ++segment) {
       PassPieces pieces;
-      for (std::size_t i = segment->to; i-- > segment->from;) append(pieces.layers, weight_gradients(work_.layers[i].backward));
+      for (std::size_t i = segment->to; i-- > segment->from;) append(pieces.layers, weight_gradients(work(op).layers[i].backward));
       if (exchanges_gradients(op)) append(pieces.behind, relayouts(*segment, gradient_type()));
       const TaskSpan span = write_chain(drawn(std::move(pieces), op), label(TaskKind::weight_gradient, op), op, whole);
       if (by_bucket && segment->run >= 0) tasks_.backward_of_bucket[{segment->run, role_.layers[segment->from]}].push_back(span);
@@ -265,13 +277,13 @@ class CellWriter final : public OperationWriter {
 
   template <class Make>
   void hold(TaskId task, std::size_t layer, Make make) {
-    add_memory(task, [&](std::size_t device) { return make(memory_.layers[device][layer]); });
+    add_memory(task, [&](std::size_t device) { return make(sized_.of(0).memory.layers[device][layer]); });
   }
 
   template <class Make>
   void remember(TaskId task, const ScheduledOperation& op, Make make) {
     if (role_.leaves_device()) return;  // held layer by layer
-    add_memory(task, [&](std::size_t device) { return make(memory_.passes[device][op.chunk]); });
+    add_memory(task, [&](std::size_t device) { return make(sized_.of(op.micro_batch).memory.passes[device][op.chunk]); });
   }
 
   template <class OnDevice>
@@ -367,8 +379,7 @@ class CellWriter final : public OperationWriter {
   const GroupClasses& groups_;
   CellTasks& tasks_;
   StageSegments segments_;
-  CellMemory memory_;                    ///< devices as in devices_
-  StageWork work_;
+  SizedWorks sized_;
   RepeatedStage repeated_;
   std::vector<TaskSpan> layer_spans_, rebuilt_spans_;  ///< of the operation being written; meaningful where segments are layers
 };

@@ -22,6 +22,8 @@ class GradientWriter {
       if (software_.gradient_clipping) reductions_.push_back(std::move(reduction));
     gate_optimizers();
     for (auto bucket = emission_.buckets.rbegin(); bucket != emission_.buckets.rend(); ++bucket) gather(*bucket);
+    for (const CommunicatorClass& group : emission_.resources.communicators)
+      if (is_of_experts(group)) average_tables(group);
   }
 
  private:
@@ -189,6 +191,26 @@ class GradientWriter {
           for (const TaskId refreshed : emission_.cells[c].refreshed[layer]) emission_.edge(refreshed, task);
         for (const TaskId use : first_uses(c, bucket)) emission_.edge(task, use, 1);
       }
+    }
+  }
+
+  /// Replicas of tables average their rows and the states of the optimizer after the step, before the next begins. Every n steps: an
+  /// n-th of it in each, which is its share of the mean where nothing runs beside it.
+  /// Source: TorchRec, DMPCollection.sync; arXiv 2508.03854 §3.
+  void average_tables(const CommunicatorClass& group) {
+    const StageRole& role = emission_.placement.role(group.first->cells.front());
+    const Bytes held = table_bytes(*emission_.placement.module, role.layers, role.cut);
+    if (held == Bytes(0)) return;
+    const Stage& stage = emission_.placement.part->stages[index(emission_.placement.cells[std::size_t(group.first->cells.front())].stage)];
+    const int every = settings_of(stage, role.layers.front(), emission_.workload, "experts").sync->every;
+    const TaskId task = exchange(group, CollectiveKind::all_reduce, held, "tables", role.layers.front());
+    for (auto& phase : tasks()[index(task)].phases) {
+      phase.delay = phase.delay / double(every);
+      for (auto& flow : phase.flows) flow.bytes = flow.bytes / double(every);
+    }
+    for (const int c : cell_classes(group)) {
+      emission_.edge(emission_.cells[c].optimizer, task);
+      for (const int beside : emission_.cells[c].beside) emission_.edge(task, emission_.cells[beside].first, 1);
     }
   }
 

@@ -30,9 +30,12 @@ void emit_boundary(Emission& emission, const CommunicatorClass& group, bool forw
   const auto members = [&](int cell) { return int(emission.placement.cells[cell].members.size()); };
   const int from = group.first->from_chunk, to = group.first->to_chunk;
   const LayerId last = forward ? role.chunks[from].back() : emission.placement.role(receiver_cell).chunks[to].back();
-  const Bytes size = transfer_bytes(role, *emission.placement.module, emission.workload, last, members(sender_cell), members(receiver_cell)) *
-                     group.first->share;
-  const CollectiveCost message = message_cost(emission, group, size);
+  const auto message_of = [&](const StageRole& sent) {
+    const Bytes size = transfer_bytes(sent, *emission.placement.module, emission.workload, last, members(sender_cell), members(receiver_cell)) *
+                       group.first->share;
+    return message_cost(emission, group, size);
+  };
+  const CollectiveCost message = message_of(role);
   Task task;
   task.label.kind = TaskKind::pipeline;
   task.label.pipeline = role.pipeline;
@@ -44,7 +47,7 @@ void emit_boundary(Emission& emission, const CommunicatorClass& group, bool forw
     if (op.kind != (forward ? 'F' : 'B') || op.chunk != from) continue;
     const int m = op.micro_batch;
     task.label.micro_batch = m;
-    const CollectiveCost cost = emission.next_exchange(group, message);
+    const CollectiveCost cost = emission.next_exchange(group, role.sizes.empty() ? message : message_of(role.in(m)));
     task.phases = {{cost.delay, std::nullopt, {{group.path, cost.bytes}}}};
     const TaskId id = emission.add(task);
     const CellTasks::Pass& sent = (forward ? sender.forward : sender.backward)[from][m];

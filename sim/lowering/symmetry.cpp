@@ -104,6 +104,7 @@ class SymmetryGraph {
       label << int(chunk.size());
       for (const LayerId layer : chunk) label << int(layer);
     }
+    for (const EqualSequences& size : role.sizes) label << size.count << size.tokens << size.samples;
     for (const ScheduledOperation& op : role.order) label << int(op.kind) << op.micro_batch << op.chunk << op.turn;
     for (const Entry& entry : role.moves) {
       const Operation after = entry.not_before.value_or(Operation{});
@@ -116,7 +117,7 @@ class SymmetryGraph {
     const int vertex = int(cells_at_) + i;
     used_[vertex] = true;
     const StageRole& role = placement_.role(i);
-    colours_[vertex] = role.samples.empty() ? role_labels_[placement_.role_of[i]] : label_of(role);
+    colours_[vertex] = placement_.unequal_of[i] < 0 ? role_labels_[placement_.role_of[i]] : label_of(role);
     const auto& members = placement_.cells[i].members;
     for (std::size_t m = 0; m < members.size(); ++m) {
       add_device(members[m]);

@@ -18,9 +18,11 @@ void fill(std::optional<T>& value, T fallback) {
   if (!value) value = std::move(fallback);
 }
 
+/// Tables are items as experts are: one name asks for both.
 bool applies(const Rule& rule, LayerId layer, const std::string& operator_group) {
   if (!rule.layers.empty() && std::ranges::find(rule.layers, layer) == rule.layers.end()) return false;
   if (rule.operators.empty()) return true;
+  if (operator_group == "experts" && rule.operators == "tables") return true;
   return !operator_group.empty() && glob_matches(rule.operators, operator_group);
 }
 

@@ -89,6 +89,16 @@ void check_stage_samples(const PartView& view, std::size_t p, std::size_t s, Pro
     }
 }
 
+/// Samples that differ are cut into micro-batches by their lengths, so that their number need not divide.
+void check_listed(const PartView& view, std::size_t p, Problems& problems) {
+  const Pipeline& pipeline = view.part.pipelines[p];
+  const auto add = [&](const std::string& text) { problems.push_back(view.pipeline_name(p) + ": " + text); };
+  if (double(pipeline.micro_batches) > pipeline.batch)
+    add(fmt::format("{} samples for {} micro-batches", pipeline.batch, pipeline.micro_batches));
+  for (const int sample : pipeline.samples)
+    if (double(sample) >= view.workload.global_batch) return add(fmt::format("sample {}, but the batch has {}", sample, view.workload.global_batch));
+}
+
 void check_batch(const PartView& view, std::size_t p, Problems& problems) {
   const Pipeline& pipeline = view.part.pipelines[p];
   const auto add = [&](const std::string& text) { problems.push_back(view.pipeline_name(p) + ": " + text); };
@@ -98,6 +108,7 @@ void check_batch(const PartView& view, std::size_t p, Problems& problems) {
     return add(fmt::format("batch {}: a whole number of samples, at least 1", pipeline.batch));
   if (!pipeline.samples.empty() && static_cast<double>(pipeline.samples.size()) != pipeline.batch)
     add(fmt::format("batch {}, but {} samples are listed", pipeline.batch, pipeline.samples.size()));
+  if (!pipeline.samples.empty() && !view.workload.data.batch.empty()) return check_listed(view, p, problems);
   if (!whole(pipeline.batch / pipeline.micro_batches))
     return add(fmt::format("batch {} does not divide into {} micro-batches", pipeline.batch, pipeline.micro_batches));
   for (const StageId stage : pipeline.stages) check_stage_samples(view, p, index(stage), problems);
@@ -107,6 +118,10 @@ void check_batch_sum(const PartView& view, Problems& problems) {
   if (view.part.batching || view.part.pipelines.empty()) return;
   double sum = 0;
   for (const Pipeline& pipeline : view.part.pipelines) sum += pipeline.batch;
+  std::set<int> listed;
+  for (const Pipeline& pipeline : view.part.pipelines)
+    for (const int sample : pipeline.samples)
+      if (!listed.insert(sample).second) problems.push_back(fmt::format("{}sample {} is listed twice", view.where, sample));
   if (sum != view.workload.global_batch)
     problems.push_back(fmt::format("{}the batches of the pipelines sum to {}, the global batch is {}", view.where, sum,
                                    view.workload.global_batch));

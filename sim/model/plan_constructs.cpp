@@ -273,9 +273,13 @@ bool wires_table_differently(const Question& q) {
   });
 }
 
+/// Tables exchange weights, every so many steps; everything else gradients in every step.
 bool syncs_otherwise(const Question& q) {
-  return any_setting(q, [](const Settings& s) {
-    return s.sync && (s.sync->what != SyncWhat::gradients || s.sync->every != 1 || s.sync->lag != 0);
+  return any_rule(q, [](const Rule& rule) {
+    const std::optional<Sync>& sync = rule.settings.sync;
+    if (!sync) return false;
+    if (rule.operators == "tables") return sync->what != SyncWhat::weights || sync->lag != 0;
+    return sync->what != SyncWhat::gradients || sync->every != 1 || sync->lag != 0;
   });
 }
 
@@ -283,13 +287,15 @@ bool every_pass_trains(const Question& q) {
   return !any_part(q, [&](const Part& part) { return q.workload.passes[index(part.pass)].kind != PassKind::train; });
 }
 
-bool is_rule_of_experts(const Rule& rule) { return rule.operators == "experts"; }
+/// Tables are items as experts are.
+bool is_rule_of_experts(const Rule& rule) { return rule.operators == "experts" || rule.operators == "tables"; }
 
 bool says_more_of_experts(const Question& q) {
   return any_rule(q, [](const Rule& rule) {
     Settings rest = rule.settings;
     rest.layout.reset();
     rest.owners.clear();
+    if (rule.operators == "tables") rest.sync.reset();
     return is_rule_of_experts(rule) && rest != Settings{};
   });
 }
@@ -372,12 +378,6 @@ constexpr Construct kNotSimulated[] = {
      [](const Question& q) { return any_part(q, [](const Part& p) { return p.dispatch != Dispatch{}; }); }},
     {"a part without pipelines",
      [](const Question& q) { return any_part(q, [](const Part& p) { return p.pipelines.empty(); }); }},
-    {"`samples` of a pipeline",
-     [](const Question& q) {
-       return any_part(q, [](const Part& part) {
-         return std::ranges::any_of(part.pipelines, [](const Pipeline& p) { return !p.samples.empty(); });
-       });
-     }},
     {"a stage that several pipelines pass through", stage_in_several_pipelines},
     {"a device in several stages but for schedule dualpipe",
      [](const Question& q) { return device_in_several_stages(q) && !uses_schedule(q, "dualpipe"); }},
@@ -385,9 +385,9 @@ constexpr Construct kNotSimulated[] = {
     {"a stream other than compute, d2h and h2d in `order`", orders_other_streams},
     {"@ of an operation other than R in `order`", delays_other_operations},
     {"schedule `asynchronous`", [](const Question& q) { return uses_schedule(q, "asynchronous"); }},
-    {"a rule with `ops` other than experts",
-     [](const Question& q) { return any_rule(q, [](const Rule& r) { return !r.operators.empty() && r.operators != "experts"; }); }},
-    {"a rule for experts that says more than `layout` and `owners`", says_more_of_experts},
+    {"a rule with `ops` other than experts and tables",
+     [](const Question& q) { return any_rule(q, [](const Rule& r) { return !r.operators.empty() && !is_rule_of_experts(r); }); }},
+    {"a rule for experts that says more than `layout` and `owners` (for tables: and `sync`)", says_more_of_experts},
     {"a layout of experts with other axes than data, expert and tensor", lays_experts_otherwise},
     {"an `expert` axis outside a rule for experts", has_expert_axis_outside},
     {"an `expert` axis for layers without experts", has_expert_axis_for_others},
@@ -495,7 +495,7 @@ constexpr Construct kNotSimulated[] = {
 
 void check_constructs(const Plan& plan, const Cluster& cluster, const Workload& workload, Problems& problems) {
   const Question question{plan, cluster, workload};
-  for (const std::span<const Construct> table : {std::span<const Construct>(kNotSimulated), constructs_inside_layers()})
+  for (const std::span<const Construct> table : {std::span<const Construct>(kNotSimulated), constructs_inside_layers(), constructs_of_samples()})
     for (const Construct& construct : table)
       if (construct.used(question)) problems.push_back(fmt::format("{}: not simulated yet", construct.name));
 }

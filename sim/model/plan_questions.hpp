@@ -113,5 +113,7 @@ bool any_layer_settings(const Question& q, Of of) {
 
 /// Those of cuts inside a layer: grids, slices, streams.
 [[nodiscard]] std::span<const Construct> constructs_inside_layers();
+/// Those of samples that differ from each other, and of layers that see them in their own way.
+[[nodiscard]] std::span<const Construct> constructs_of_samples();
 
 }  // namespace trainyard::plan_check

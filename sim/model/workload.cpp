@@ -18,8 +18,29 @@ bool knows_flops(const LayerType& type) {
 Flops flops_of(const LayerType& type, double tokens) {
   if (type.only_measured()) return type.profile->forward_flops.value_or(Flops(0)) + type.profile->backward_flops.value_or(Flops(0));
   Flops sum{};
-  for (const Operator& op : type.operators) sum += op.forward_flops.of(tokens) + op.backward_flops.of(tokens);
+  for (const Operator& op : type.operators)
+    sum += op.forward_flops.of(tokens) + (type.samples.forward_only ? Flops(0) : op.backward_flops.of(tokens));
   return sum;
+}
+
+/// The samples of a step, as equal sequences.
+EqualSequences whole_batch(const Workload& workload) {
+  const Data& data = workload.data;
+  if (data.batch.empty()) return {workload.global_batch, data.sequence_length, workload.global_batch};
+  double tokens = 0, squares = 0, images = 0;
+  for (const SampleSize& sample : data.batch) {
+    tokens += sample.tokens;
+    squares += sample.squares;
+    images += sample.images;
+  }
+  return {tokens * tokens / squares, squares / tokens, images};
+}
+
+/// Of one of these sequences.
+Flops flops_of(const LayerType& type, const EqualSequences& batch) {
+  const LayerSamples& own = type.samples;
+  if (own.tokens > 0) return flops_of(type, own.tokens) * (own.sequences * batch.samples / batch.count);
+  return flops_of(type, batch.tokens);
 }
 
 }  // namespace
@@ -60,13 +81,13 @@ double parameter_count(const Module& module) { return count(module, false); }
 double trained_parameter_count(const Module& module) { return count(module, true); }
 
 Flops model_flops_per_step(const Workload& workload) {
-  Flops per_sample{};
+  const EqualSequences batch = whole_batch(workload);
+  Flops each{};
   for (const Pass& pass : workload.passes) {
     const Module& module = workload.modules[index(pass.module)];
-    for (const Layer& layer : module.layers)
-      per_sample += pass.sequences_per_sample * flops_of(module.types[index(layer.type)], workload.data.sequence_length);
+    for (const Layer& layer : module.layers) each += pass.sequences_per_sample * flops_of(module.types[index(layer.type)], batch);
   }
-  return per_sample * workload.global_batch;
+  return each * batch.count;
 }
 
 bool knows_flops(const Workload& workload) {
@@ -75,6 +96,23 @@ bool knows_flops(const Workload& workload) {
   });
 }
 
-double tokens_per_step(const Workload& workload) { return workload.global_batch * workload.data.sequence_length; }
+EqualSequences equal_sequences(const Data& data, const std::vector<int>& samples) {
+  double rows = 0, squares = 0, longest = 0, images = 0;
+  for (const int i : samples) {
+    const SampleSize& sample = data.batch.at(std::size_t(i));
+    rows += sample.rows;
+    squares += sample.squares;
+    longest = std::max(longest, sample.rows);
+    images += sample.images;
+  }
+  return data.padded ? EqualSequences{double(samples.size()), longest, images} : EqualSequences{rows * rows / squares, squares / rows, images};
+}
+
+double tokens_per_step(const Workload& workload) {
+  if (workload.data.batch.empty()) return workload.global_batch * workload.data.sequence_length;
+  double tokens = 0;
+  for (const SampleSize& sample : workload.data.batch) tokens += sample.tokens;
+  return tokens;
+}
 
 }  // namespace trainyard

@@ -70,6 +70,8 @@ struct Operator {
   DataType weight_type = DataType::bf16;
   std::optional<DataType> product_type;///< gemm: type of its operands, where it is not that of the activations (fp8, fp4 recipes)
   bool trainable = true;               ///< its parameters; false: they get no gradients, and a product only its input's
+  double row_state_bytes = 0;          ///< of tables whose rows are updated where they are read, in the backward pass: bytes of optimizer
+                                       ///< states, whole; such parameters are not `trainable` otherwise. 0: none
   int items = 1;                       ///< experts, tables; 1 = dense
   double items_per_token = 1;
   ItemExchange exchange = ItemExchange::none;
@@ -77,10 +79,21 @@ struct Operator {
   friend bool operator==(const Operator&, const Operator&) = default;
 };
 
+/// What a layer sees of a sample where it is not what the workload says: an image encoder works on the images of a sample, each a
+/// sequence of patches.
+struct LayerSamples {
+  double sequences = 1;                ///< of this layer, a sample
+  double tokens = 0;                   ///< of each; 0: as the workload's
+  double width = 0;                    ///< of what it gives to the next layer, a token; 0: the module's `hidden`
+  bool forward_only = false;           ///< frozen, with nothing trained before it: no backward pass, nothing kept for one
+  friend bool operator==(const LayerSamples&, const LayerSamples&) = default;
+};
+
 struct LayerType {
   std::string name;                    ///< "embedding", "decoder", "head"
   std::vector<Operator> operators;     ///< in order of the forward pass
   std::optional<LayerProfile> profile{};  ///< its times stand for the operators'; without operators, its bytes and parameters too
+  LayerSamples samples{};
   [[nodiscard]] bool only_measured() const { return profile && operators.empty(); }
   friend bool operator==(const LayerType&, const LayerType&) = default;
 };
@@ -129,10 +142,22 @@ struct ItemRouting {
   friend bool operator==(const ItemRouting&, const ItemRouting&) = default;
 };
 
+/// One sample of a step's batch, or one sequence into which samples were packed.
+struct SampleSize {
+  double tokens = 0;                   ///< that train
+  double rows = 0;                     ///< that are computed: with those that fill up a packed sequence
+  double squares = 0;                  ///< sum of the squares of the lengths of the sequences in it, which do not attend to each other
+  double images = 1;                   ///< over the mean: what encoders see of it
+  friend bool operator==(const SampleSize&, const SampleSize&) = default;
+};
+
 /// Lengths and loads where they vary; empty vectors: all sequences have `sequence_length`, all items equal load.
 struct Data {
-  double sequence_length = 0;          ///< 0: samples have no tokens (images)
-  std::vector<double> lengths, output_lengths;
+  double sequence_length = 0;          ///< of the longest where they vary; 0: samples have no tokens (images)
+  std::vector<SampleSize> batch;       ///< [sample of a step]
+  bool padded = false;                 ///< each sample of a micro-batch has the length of its longest
+  std::string batch_text;              ///< how `batch` was drawn, for people
+  std::vector<double> output_lengths;
   std::vector<Seconds> arrivals;
   std::vector<std::vector<double>> item_load;   ///< [layer][item]: share of each item, 1 together; empty for layers without items
   ItemRouting routing{};
@@ -174,7 +199,15 @@ struct Workload {
 [[nodiscard]] Flops model_flops_per_step(const Workload& workload);
 /// Whether the FLOPs of every layer are known.
 [[nodiscard]] bool knows_flops(const Workload& workload);
-/// 0 where samples have no tokens.
+/// What samples are for kernels, as equal sequences: so many of so many tokens that their products have the same rows and their
+/// attention the same squares (n q = sum of rows, n q² = sum of squares). Padded ones are as long as the longest.
+struct EqualSequences {
+  double count = 0, tokens = 0;
+  double samples = 0;                  ///< which they stand for, as encoders see them: with their images over the mean
+  friend bool operator==(const EqualSequences&, const EqualSequences&) = default;
+};
+[[nodiscard]] EqualSequences equal_sequences(const Data& data, const std::vector<int>& samples);
+/// 0 where samples have no tokens; padding does not count.
 [[nodiscard]] double tokens_per_step(const Workload& workload);
 
 }  // namespace trainyard

@@ -359,7 +359,8 @@ class Estimator {
         cluster_.devices[index(member)].name, Bytes(0), cluster_.devices[index(member)].memory, {}, Seconds(0)};
     for (const int cell : cells_on_.at(member)) {
       const auto& members = placement_.cells[cell].members;
-      add_memory(placement_.role(cell), placement_.role(cell).cut_on(std::size_t(std::ranges::find(members, member) - members.begin())), type, memory);
+      const StageRole role = placement_.role(cell).in_largest();
+      add_memory(role, role.cut_on(std::size_t(std::ranges::find(members, member) - members.begin())), type, memory);
     }
     for (const Bytes part : memory.at_peak) memory.peak += part;
     memory.at_peak[std::size_t(MemoryClass::reserved)] = reserved_memory(type, memory.peak, placement_.roles[role_id].cut.tensor);

@@ -64,6 +64,16 @@ std::string module_text(const Module& module) {
                      layers_text(module), whole(module.hidden), whole(module.vocabulary)) + measured_text(module);
 }
 
+/// Samples of different length: how many tokens, and how much of what is computed they are.
+std::string batch_text(const Workload& workload) {
+  const std::vector<SampleSize>& batch = workload.data.batch;
+  if (batch.empty()) return "";
+  const auto [least, most] = std::ranges::minmax(batch, {}, &SampleSize::tokens);
+  const double tokens = tokens_per_step(workload);
+  return fmt::format("  a batch: {} samples of {} to {} tokens, {} on average ({})\n", whole(double(batch.size())), whole(least.tokens), whole(most.tokens),
+                     whole(tokens / double(batch.size())), workload.data.batch_text);
+}
+
 std::string work_text(const Workload& workload) {
   const double tokens = tokens_per_step(workload);
   const std::string amount = tokens > 0 ? whole(tokens) + " tokens" : whole(workload.global_batch) + " samples";
@@ -72,7 +82,7 @@ std::string work_text(const Workload& workload) {
   std::string text =
       fmt::format("  a step: {}, {} (forward and backward, without recompute)", amount, to_text(step));
   if (tokens > 0) text += fmt::format("; {} a token", to_text(Flops(step.value / tokens)));
-  return text + "\n";
+  return text + "\n" + batch_text(workload);
 }
 
 using Switch = std::pair<const char*, bool>;
@@ -82,7 +92,8 @@ using Switch = std::pair<const char*, bool>;
 std::string one_line(const Workload& workload) {
   if (workload.global_batch == 0) return workload.model;   // of a trace that could not be replayed
   const double tokens = workload.data.sequence_length;
-  const std::string sequence = tokens > 0 ? fmt::format(" · sequence {}", whole(tokens)) : "";
+  const std::string up_to = workload.data.batch.empty() ? "" : "up to ";
+  const std::string sequence = tokens > 0 ? fmt::format(" · sequence {}{}", up_to, whole(tokens)) : "";
   const std::string method = workload.method == "backprop" ? "" : " · " + workload.method;
   return fmt::format("{}{} · global batch {} · {}{}", workload.model, sequence, whole(workload.global_batch), name(workload.compute_type()),
                      method);

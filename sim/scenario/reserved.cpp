@@ -12,8 +12,8 @@ struct Reserved {
   std::string_view section, key, why;  ///< `section` "": the root
 };
 
-constexpr std::array kReserved{Reserved{"", "data", "lengths and images that vary are not simulated yet"},
-                               Reserved{"", "routing", "measured loads of experts are not simulated yet"}};
+constexpr std::array kReserved{Reserved{"", "data", "stands under `workload`"},
+                               Reserved{"", "routing", "stands under `workload`"}};
 
 void refuse(const ConfigValue& map, std::string_view key, std::string_view why, Diagnostics& diagnostics) {
   for (const auto& [name, place] : map.keys)

@@ -121,7 +121,7 @@ TEST_CASE("batches") {
   CHECK(errors("{devices: a.0, batch: 64, micro_batches: 2, layout: [tensor: 8], slices: {rows: 3}}") ==
         "pipeline 0, stage 0: 32 samples of a data rank do not divide over 3 slices\n");
   CHECK(errors("{devices: a.0, batch: 64, samples: [0, 1], layout: [data: 8]}") ==
-        "pipeline 0: batch 64, but 2 samples are listed\n`samples` of a pipeline: not simulated yet\n");
+        "pipeline 0: batch 64, but 2 samples are listed\n`samples` of a pipeline with more than one data rank: not simulated yet\n");
   CHECK(errors("{devices: a.0, batch: 63.5, layout: [data: 8]}") ==
         "pipeline 0: batch 63.5: a whole number of samples, at least 1\n"
         "the batches of the pipelines sum to 63.5, the global batch is 64\n");

@@ -69,8 +69,8 @@ TEST_CASE("constructs that are not simulated yet are named") {
   named("{" + one + "order: asynchronous}", "schedule `asynchronous`");
   named("{" + one + "order: [{compute: F0 B0, tensor: F0}]}", "a stream other than compute, d2h and h2d in `order`");
   named("{" + one + "dispatch: round_robin}", "`dispatch`");
-  named("{" + one + "rules: [{ops: head, recompute: none}]}", "a rule with `ops` other than experts");
-  named("{" + one + "rules: [{ops: experts, zero: 0}]}", "a rule for experts that says more than `layout` and `owners`");
+  named("{" + one + "rules: [{ops: head, recompute: none}]}", "a rule with `ops` other than experts and tables");
+  named("{" + one + "rules: [{ops: experts, zero: 0}]}", "a rule for experts that says more than `layout` and `owners` (for tables: and `sync`)");
   named("{" + one + "rules: [{ops: experts, layout: [data: 4, context: 2]}]}",
         "a layout of experts with other axes than data, expert and tensor");
   named("{devices: a.0, layout: [expert: 8]}", "an `expert` axis outside a rule for experts");

@@ -200,7 +200,7 @@ class PlanReader {
 }  // namespace
 
 void add_model(const Architecture& a, Settings& s) {
-  static constexpr const char* kPositions[] = {"learned", "learned_to_length", "rotary", "alibi"};
+  static constexpr const char* kPositions[] = {"learned", "learned_to_length", "rotary", "alibi", "none"};
   static constexpr const char* kNorms[] = {"layer", "layer_no_bias", "rms"};
   static constexpr const char* kBiases[] = {"none", "qkv", "attention", "all"};
   static constexpr const char* kBlocks[] = {"sequential", "parallel", "parallel_two_norms"};

@@ -1,0 +1,89 @@
+// What the lowering does not know of samples of different length, and of layers that see samples in their own way: each
+// line is one.
+#include <set>
+
+#include "sim/model/plan_check.hpp"
+#include "sim/model/plan_questions.hpp"
+
+namespace trainyard::plan_check {
+namespace {
+
+bool lengths_vary(const Question& q) { return !q.workload.data.batch.empty(); }
+
+int data_ranks(const Settings& settings) {
+  return axis_size(*settings.layout, AxisKind::data) * axis_size(*settings.layout, AxisKind::shard);
+}
+
+bool lists_samples_for_ranks(const Question& q) {
+  return any_part(q, [&](const Part& part) {
+    return std::ranges::any_of(part.pipelines, [&](const Pipeline& pipeline) {
+      return !pipeline.samples.empty() && std::ranges::any_of(pipeline.stages, [&](StageId id) {
+        const Stage& stage = part.stages[index(id)];
+        return std::ranges::any_of(
+            layers_of(stage), [&](LayerId layer) { return data_ranks(settings_of(stage, layer, q.workload)) > 1; });
+      });
+    });
+  });
+}
+
+bool replication_differs(const Question& q) {
+  return any_part(q, [&](const Part& part) {
+    return std::ranges::any_of(part.pipelines, [&](const Pipeline& pipeline) {
+      std::set<int> ranks;
+      for (const StageId id : pipeline.stages)
+        for (const LayerId layer : layers_of(part.stages[index(id)]))
+          ranks.insert(data_ranks(settings_of(part.stages[index(id)], layer, q.workload)));
+      return ranks.size() > 1;
+    });
+  });
+}
+
+bool layouts_differ_inside(const Question& q) {
+  return differs_inside_stage(q, [](const Settings& s) { return *s.layout; });
+}
+
+bool activations_leave(const Question& q) {
+  const bool orders = std::ranges::any_of(q.plan.phases, [](const PlanPhase& phase) {
+    return std::ranges::any_of(phase.lanes, [](const Lane& lane) { return lane.stream != "compute"; });
+  });
+  return orders || any_layer_settings(q, [](const Settings& s) { return s.home.at(State::activations) != Home{}; });
+}
+
+bool has_items(const LayerType& type) {
+  return std::ranges::any_of(type.operators, [](const Operator& op) { return op.items > 1; });
+}
+
+bool any_type(const Question& q, bool (*predicate)(const LayerType&)) {
+  return std::ranges::any_of(q.workload.modules,
+                             [&](const Module& module) { return std::ranges::any_of(module.types, predicate); });
+}
+
+bool seen_otherwise(const LayerType& type) { return type.samples.width > 0 || type.samples.sequences != 1; }
+
+bool has_axis(const Question& q, AxisKind kind) {
+  return any_layer_settings(q, [&](const Settings& s) { return axis_size(*s.layout, kind) > 1; });
+}
+
+constexpr Construct kOfSamples[] = {
+    {"`samples` of a pipeline with more than one data rank", lists_samples_for_ranks},
+    {"samples of different length with layouts that differ inside a stage",
+     [](const Question& q) { return lengths_vary(q) && layouts_differ_inside(q); }},
+    {"samples of different length with data axes of different size in a pipeline",
+     [](const Question& q) { return lengths_vary(q) && replication_differs(q); }},
+    {"samples of different length with activations that leave the device",
+     [](const Question& q) { return lengths_vary(q) && activations_leave(q); }},
+    {"samples of different length with `redundant_forward`",
+     [](const Question& q) {
+       return lengths_vary(q) && any_layer_settings(q, [](const Settings& s) { return *s.redundant_forward; });
+     }},
+    {"samples of different length with experts",
+     [](const Question& q) { return lengths_vary(q) && any_type(q, has_items); }},
+    {"an encoder beside a `context` axis",
+     [](const Question& q) { return any_type(q, seen_otherwise) && has_axis(q, AxisKind::context); }},
+};
+
+}  // namespace
+
+std::span<const Construct> constructs_of_samples() { return kOfSamples; }
+
+}  // namespace trainyard::plan_check

@@ -1,0 +1,126 @@
+// Encoders of images before a pipeline, and embedding tables in copies.
+#include <catch2/catch.hpp>
+
+#include "tests/lowering/run_plan.hpp"
+#include "tests/lowering/toy.hpp"
+
+using namespace trainyard;
+using namespace trainyard::toy;
+
+namespace {
+
+/// An encoder layer that takes 1 ms forward and 2 ms backward an image, two images a sample, before a layer of 1 ms and
+/// 2 ms a sample.
+Workload encoder_before(bool frozen, double batch = 4) {
+  Workload workload = make_workload({.layers = 2, .batch = batch});
+  Module& module = workload.modules[0];
+  module.types.push_back(module.types[0]);
+  module.types.back().samples = {2, 10, 100, frozen};
+  if (frozen) module.types.back().operators[0].trainable = false;
+  module.layers[0].type = id_at<LayerTypeId>(module.types.size() - 1);
+  module.layers[0].name = "vision";
+  return workload;
+}
+
+/// Two look-ups of 1 MB a sample; the pooled rows are 1 MB, the indices nothing. 1 GB of tables and 1 GB of states.
+Workload tables(double batch) {
+  Workload workload = make_workload({.layers = 1, .batch = batch});
+  Operator indices, look_up, pooled;
+  indices.name = "indices";
+  indices.group = "tables";
+  indices.exchange = ItemExchange::dispatch;
+  look_up.name = "look_up";
+  look_up.group = "tables";
+  look_up.cut = TensorCut::routed;
+  look_up.items = 2;
+  look_up.forward_bytes = {2_MB, Bytes(0), Bytes(0)};
+  look_up.backward_bytes = {4_MB, Bytes(0), Bytes(0)};
+  look_up.parameters = 0.5e9;
+  look_up.weight_type = DataType::fp16;
+  look_up.row_state_bytes = 1e9;
+  look_up.trainable = false;
+  pooled.name = "pooled";
+  pooled.exchange = ItemExchange::combine;
+  pooled.output = {1_MB, Bytes(0), Bytes(0)};
+  pooled.backward_bytes = {Bytes(1), Bytes(0), Bytes(0)};
+  indices.cut = pooled.cut = TensorCut::sequence;
+  workload.modules[0].types[0].operators = {indices, look_up, pooled};
+  return workload;
+}
+
+Plan with_tables(Plan plan, Layout layout, int every) {
+  Rule rule;
+  rule.operators = "tables";
+  rule.settings.layout = std::move(layout);
+  rule.settings.sync = Sync{SyncWhat::weights, every, 0, {}};
+  plan.phases[0].parts[0].stages[0].rules.push_back(std::move(rule));
+  return plan;
+}
+
+}  // namespace
+
+TEST_CASE("an encoder works on the images of a sample, forward and backward") {
+  // Four samples on one device: 8 + 4 ms forward, twice that backward.
+  const Cluster cluster = make_cluster({});
+  const Workload workload = encoder_before(false);
+  CHECK(near(run_plan(make_plan({}, cluster, workload), workload, cluster).report.step_time, 36_ms));
+}
+
+TEST_CASE("a frozen encoder has no backward pass") {
+  const Cluster cluster = make_cluster({});
+  const Workload workload = encoder_before(true);
+  CHECK(near(run_plan(make_plan({}, cluster, workload), workload, cluster).report.step_time, 20_ms));
+}
+
+TEST_CASE("samples with more images than others take longer in the encoder alone") {
+  // Micro-batches with 1/2 and 3/2 of the mean of two images a sample: 2 and 6 ms forward in the encoder, 2 ms in the
+  // other layer.
+  const Cluster cluster = make_cluster({});
+  Workload workload = encoder_before(false);
+  workload.data.sequence_length = 1;
+  for (const double images : {0.5, 0.5, 1.5, 1.5}) workload.data.batch.push_back({1, 1, 1, images});
+  CHECK(near(run_plan(make_plan({.micro_batches = 2}, cluster, workload), workload, cluster).report.step_time, 36_ms));
+}
+
+TEST_CASE("an encoder on its own device before the others") {
+  // Micro-batches of one sample: 2 + 4 ms in the encoder, 1 + 2 ms behind it. 1f1b: the encoder is never idle but at
+  // its end, where the second stage's last F and B (3 ms) lie between its own.
+  const Cluster cluster = make_cluster({.gpus = 2, .inside = BytesPerSecond(1e15)});
+  const Workload workload = encoder_before(false);
+  const StepReport report =
+      run_plan(make_plan({.stages = 2, .micro_batches = 4}, cluster, workload), workload, cluster).report;
+  CHECK(report.step_time.value == Approx(25e-3).epsilon(1e-3));
+}
+
+TEST_CASE("tables over a group: pooled rows there, their gradients back") {
+  // Two samples a device: look-ups of 4 MB take 4 us forward and 8 us backward; half of 2 MB crosses at 100 GB/s in
+  // each of the two exchanges.
+  const Cluster cluster = make_cluster({.gpus = 2});
+  const Workload workload = tables(4);
+  const Plan plan = with_tables(make_plan({.data = 2}, cluster, workload), {equal_axis(AxisKind::items, 2)}, 1);
+  const StepReport report = run_plan(plan, workload, cluster).report;
+  CHECK(report.step_time.value == Approx(4e-6 + 8e-6 + 2 * 10e-6).epsilon(1e-6));
+  CHECK(report.memory.at_peak[std::size_t(MemoryClass::weights)] == 500_MB);
+  CHECK(report.memory.at_peak[std::size_t(MemoryClass::optimizer)] == 500_MB);
+}
+
+TEST_CASE("copies of tables are averaged every so many steps") {
+  // Four devices, two copies: each holds 1 GB of rows and states, which an all-reduce of two moves once: 10 ms at 100
+  // GB/s.
+  const Cluster cluster = make_cluster({.gpus = 4});
+  const Workload workload = tables(8);
+  const auto step = [&](int every) {
+    const Plan plan = with_tables(make_plan({.data = 4}, cluster, workload),
+                                  {equal_axis(AxisKind::items, 2), equal_axis(AxisKind::data, 2)}, every);
+    return run_plan(plan, workload, cluster).report.step_time;
+  };
+  CHECK(step(1).value == Approx(10e-3 + 32e-6).epsilon(1e-6));
+}
+
+TEST_CASE("a tenth of the average counts in each of ten steps") {
+  const Cluster cluster = make_cluster({.gpus = 4});
+  const Workload workload = tables(8);
+  const Plan plan = with_tables(make_plan({.data = 4}, cluster, workload),
+                                {equal_axis(AxisKind::items, 2), equal_axis(AxisKind::data, 2)}, 10);
+  CHECK(run_plan(plan, workload, cluster).report.step_time.value == Approx(1e-3 + 32e-6).epsilon(1e-6));
+}
