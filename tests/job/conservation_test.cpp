@@ -132,7 +132,7 @@ TEST_CASE("the hand-made record of the example ranks recoveries as the public on
   const auto order_on = [](const std::vector<std::pair<std::string, std::string>>& settings) {
     std::vector<std::pair<std::string, std::string>> all = settings;
     all.emplace_back("strategies", "[" + strategies_with({"asynchronous_checkpoint", "restart_from_checkpoint", "none"}) + "]");
-    all.emplace_back("run.horizon", "6 h");
+    for (const auto& [key, value] : {std::pair("run.horizon", "3 h"), {"workload.model", "gpt2"}, {"workload.global_batch", "32"}}) all.emplace_back(key, value);
     const Scenario scenario = load_scenario_with(std::string(TRAINYARD_SOURCE_DIR) + "/validation/scenarios/spot-24h-bamboo.yaml", all);
     const WorkerNursery nursery = WorkerNursery::start();
     JobMemory shared;
