@@ -157,6 +157,7 @@ std::string details_text(const Architecture& a) {
                         a.shared_ffn > 0 ? fmt::format(", and {} shared", grouped(a.shared_ffn)) : "",
                         a.dense_layers > 0 ? fmt::format(", not in the first {:.0f} layers", a.dense_layers) : "",
                         a.expert_every > 1 ? fmt::format(", in 1 layer of {:.0f}", a.expert_every) : "");
+  if (a.prediction_layers > 0) text += fmt::format("further tokens predicted: {:.0f}\n", a.prediction_layers);
   if (a.latent_attention())
     text += fmt::format("latent attention: Q from {}, K and V from {}, heads {:.0f} ({:.0f} with positions) and {:.0f}\n",
                         a.query_latent > 0 ? grouped(a.query_latent) : "all", grouped(a.key_value_latent), a.head_size, a.rope_size, a.value_size);

@@ -48,6 +48,7 @@ struct Architecture {
   double shared_ffn = 0;      ///< width of the experts that every token takes, together
   double dense_layers = 0;    ///< leading layers without experts
   double expert_every = 1;    ///< of so many of the others the last one has experts
+  double prediction_layers = 0; ///< modules behind the last layer that predict further tokens (multi-token prediction)
   double query_latent = 0;    ///< multi-head latent attention: width between the two products of Q; 0: one product
   double key_value_latent = 0;///< the same of K and V; 0: no latent attention
   double rope_size = 0;       ///< latent attention: part of head_size that carries positions, of K shared by all heads

@@ -30,6 +30,7 @@ constexpr SizeKey kSizes[] = {
     {"shared_ffn", &Architecture::shared_ffn, 1e7, "width of the experts that every token takes, together"},
     {"dense_layers", &Architecture::dense_layers, 1e4, "leading layers without experts"},
     {"expert_every", &Architecture::expert_every, 1e4, "of so many of the others the last one has experts; default: 1"},
+    {"prediction_layers", &Architecture::prediction_layers, 100, "modules behind the last layer that predict further tokens (multi-token prediction)"},
     {"query_latent", &Architecture::query_latent, 1e6, "latent attention: width between the two products of Q"},
     {"key_value_latent", &Architecture::key_value_latent, 1e6, "latent attention: width between the two products of K and V"},
     {"rope_size", &Architecture::rope_size, 1e5, "latent attention: part of head_size that carries positions"},

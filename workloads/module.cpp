@@ -84,6 +84,31 @@ LayerType decoder_of(DecoderKind kind, Architecture a, const OperatorContext& co
   return layer;
 }
 
+/// A module that predicts one more token: the state of the one before and the next token's embedding, each behind a norm, are joined by a
+/// product, pass a decoder layer, and the head's table gives the logits. Embedding and head are those of the model, which hold their
+/// parameters; the product works on a device's own tokens. Source: DeepSeek-V3, arXiv 2412.19437 §2.2.
+LayerType prediction_layer(const Architecture& a, const OperatorContext& context) {
+  Operator table = look_up(a, context), joined = product("prediction_join", "embedding", 2 * a.hidden, a.hidden, false, context);
+  table.parameters = 0;
+  joined.cut = joined.saved_cut = TensorCut::sequence;
+  LayerType layer{"prediction", {std::move(table), norm("prediction_norm", a, context), norm("embedding_norm", a, context), std::move(joined)}};
+  const LayerType decoder = decoder_layer(a, context, a.experts > 0), head = head_layer(a, context);
+  layer.operators.insert(layer.operators.end(), decoder.operators.begin(), decoder.operators.end());
+  for (Operator op : head.operators) {
+    if (op.group == "head") op.parameters = 0;
+    layer.operators.push_back(std::move(op));
+  }
+  return layer;
+}
+
+/// Behind the last decoder layer.
+void add_prediction_layers(const Architecture& a, const OperatorContext& context, Module& module) {
+  if (a.prediction_layers == 0) return;
+  const auto type = id_at<LayerTypeId>(module.types.size());
+  module.types.push_back(prediction_layer(a, context));
+  for (int i = 0; i < int(a.prediction_layers); ++i) module.layers.push_back({fmt::format("prediction {}", i), type, {}, {}});
+}
+
 }  // namespace
 
 LayerType embedding_layer(const Architecture& a, const OperatorContext& context) {
@@ -134,6 +159,7 @@ Module build_module(const Architecture& a, const OperatorContext& context) {
     }
     module.layers.push_back({fmt::format("{}", i), type->second, {}, {}});
   }
+  add_prediction_layers(a, context, module);
   module.layers.push_back({"head", id_at<LayerTypeId>(2), {}, {}});
   if (a.tied && !a.is_diffusion()) module.layers.back().tied_to = {embedding};
   return module;

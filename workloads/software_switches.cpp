@@ -31,6 +31,8 @@ constexpr Switch kSwitches[] = {
     {"deduplicates_dispatch", &Software::deduplicates_dispatch,
      "a token goes once to each node of its experts, whose devices pass it on"},
     {"narrow_dispatch", &Software::narrow_dispatch, "tokens travel to their experts in the products' type"},
+    {"fused_permute", &Software::fused_permute, "the exchange's own kernel sorts tokens by expert"},
+    {"fused_experts", &Software::fused_experts, "one kernel for the products of experts, with their activation and casts"},
     {"distributed_optimizer", &Software::distributed_optimizer, "the optimizer's state is cut over the data axis"},
     {"gradient_clipping", &Software::gradient_clipping, "a global norm joins all devices before the update"},
     {"cuda_graphs", &Software::cuda_graphs, "kernels are launched as recorded graphs, without the host's time"},

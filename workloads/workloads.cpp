@@ -146,7 +146,6 @@ class WorkloadBuilder {
     }
     result_.software = value && value.is_map() ? with_switches(*found, value.value()) : *found;
     gradient_types(value);
-    if (result_.software.overlap_expert) not_simulated(value.place(), "software with overlap_expert");
   }
 
   /// A 16-bit gradient type of a preset holds for training in that type: in any other precision such software keeps

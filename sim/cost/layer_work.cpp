@@ -89,10 +89,12 @@ class LayerWriter {
   void send_out(const Operator& op, bool backward, std::vector<Piece>& out) const {
     exchange_items(op, backward, out);
     if (expert_tensor() > 1 && cut_.sequence_parallel) share_rank(CollectiveKind::all_gather, output_size(op) * share(TensorCut::routed), out);
+    sort_by_expert(op, backward, out);
   }
 
   /// And back.
   void bring_back(const Operator& op, bool backward, std::vector<Piece>& out) const {
+    sort_by_expert(op, backward, out);
     if (expert_tensor() > 1 && cut_.sequence_parallel) share_rank(CollectiveKind::reduce_scatter, output_size(op) * share(TensorCut::routed), out);
     if (expert_tensor() > 1 && !cut_.sequence_parallel) share_rank(CollectiveKind::all_reduce, output_size(op) * (1 / op.items_per_token), out);
     exchange_items(op, backward, out);
@@ -106,6 +108,16 @@ class LayerWriter {
     LayerCollective exchange{CollectiveKind::all_to_all, output_size(op) * (share(TensorCut::sequence) * cut_.experts.peak * width), LayerGroup::expert};
     if (software_.deduplicates_dispatch) exchange.copies = op.items_per_token;
     out.push_back({TaskKind::expert, op.name, std::nullopt, exchange});
+  }
+
+  /// Tokens arrive device by device; where several experts sit here they are copied into the order of the experts, and back again before
+  /// they leave. Kernels that send a token once a node, or sort in the exchange itself, need no copy of their own.
+  /// Source: Megatron-Core, token_dispatcher.py, sort_chunks_by_idxs.
+  void sort_by_expert(const Operator& op, bool backward, std::vector<Piece>& out) const {
+    if (!cut_.experts.apart || cut_.experts.ranks < 2 || cut_.experts.items <= 1 || software_.deduplicates_dispatch || software_.fused_permute) return;
+    const Bytes moved = output_size(op) * (2 * share(TensorCut::routed));
+    out.push_back({backward ? TaskKind::backward : TaskKind::forward, op.name + " sort",
+                   Kernel{OperatorClass::memory_bound, {}, {}, moved, memory_bound_time(device_, moved)}, std::nullopt});
   }
 
   [[nodiscard]] int expert_tensor() const { return cut_.experts.apart ? cut_.experts.tensor : cut_.tensor; }
@@ -270,7 +282,9 @@ class LayerWriter {
   void cast(const Operator& op, TaskKind kind, double width, std::vector<Piece>& out) const {
     if (!op.product_type || width == 0) return;
     const double tokens = op.kind == OperatorClass::grouped_gemm ? routed_rows(op) : rows() * (op.cut == TensorCut::sequence ? share(op.cut) : 1.0);
-    const Bytes moved = kCastBytes * (kExposedCast * tokens / cut_.grid.rows * width);
+    const bool experts = op.kind == OperatorClass::grouped_gemm;  // their tokens come from an exchange, not from a kernel that casts them
+    if (experts && software_.fused_experts) return;
+    const Bytes moved = kCastBytes * ((experts ? 1 : kExposedCast) * tokens / cut_.grid.rows * width);
     out.push_back({kind, op.name + " cast", Kernel{OperatorClass::memory_bound, {}, {}, moved, memory_bound_time(device_, moved)}, std::nullopt});
   }
 
@@ -331,8 +345,15 @@ class LayerWriter {
       case OperatorClass::gemm:
       case OperatorClass::grouped_gemm: return {product(op, shape_of(op))};
       case OperatorClass::attention: return attention_kernels(op, false);
-      default: return {traffic(op, scaled(op.forward_bytes, op.cut))};
+      default: return is_fused(op) ? std::vector<Kernel>{} : std::vector{traffic(op, scaled(op.forward_bytes, op.cut))};
     }
+  }
+
+  /// Part of another kernel: copies for experts inside their exchange, the activation between two products of experts.
+  bool is_fused(const Operator& op) const {
+    if (on_grid()) return false;
+    if (op.exchange != ItemExchange::none) return software_.fused_permute && cut_.experts.apart && cut_.experts.ranks > 1;
+    return op.group == "experts" && software_.fused_experts;
   }
 
   std::vector<Kernel> backward_kernels(const Operator& op) const {
@@ -345,7 +366,7 @@ class LayerWriter {
       }
       case OperatorClass::attention: return attention_kernels(op, true);
       case OperatorClass::embedding: return {traffic(op, scaled(op.backward_bytes, op.cut) + table_gradient(op))};
-      default: return {traffic(op, scaled(op.backward_bytes, op.cut))};
+      default: return is_fused(op) ? std::vector<Kernel>{} : std::vector{traffic(op, scaled(op.backward_bytes, op.cut))};
     }
   }
 

@@ -77,10 +77,10 @@ StageOrder order_of(const PlanPhase& phase, const Part& part, const Stage& stage
 }
 
 /// A stage cannot hold what the stage before it has not begun.
-StagePosition position_of(const Part& part, const Pipeline& line, int position) {
+StagePosition position_of(const Part& part, const Pipeline& line, int position, bool pairs) {
   const auto at = [&](int s) {
     const Stage& stage = part.stages[index(line.stages[s])];
-    return StagePosition{s, int(line.stages.size()), int(stage.chunks.size()), line.micro_batches, stage.in_flight};
+    return StagePosition{s, int(line.stages.size()), int(stage.chunks.size()), line.micro_batches, stage.in_flight, pairs};
   };
   StagePosition found = at(position);
   for (int s = 0; s < position; ++s)
@@ -136,13 +136,14 @@ StageRole make_role(const PlanPhase& phase, int pipeline, int position, const Ch
   const Pipeline& line = part.pipelines[pipeline];
   const Stage& stage = part.stages[index(line.stages[position])];
   const Settings settings = settings_of(stage, chunks.front().front(), workload);
+  const bool pairs = workload.software.overlap_expert && std::ranges::any_of(module.types, has_experts);
   StageRole role;
   role.pipeline = pipeline;
   role.position = position;
   role.stages = static_cast<int>(line.stages.size());
   role.micro_batches = line.micro_batches;
   role.chunks = chunks;
-  role.order = order_of(phase, part, stage, position_of(part, line, position));
+  role.order = order_of(phase, part, stage, position_of(part, line, position, pairs));
   role.in_flight = most_held(role.order);
   role.zero = *settings.zero;
   role.regather = *settings.regather;
@@ -177,6 +178,7 @@ StageRole make_role(const PlanPhase& phase, int pipeline, int position, const Ch
   if (const Axis* axis = axis_of(*settings.layout, AxisKind::tensor))
     role.parts = parts_of(*axis, role.layers, workload.modules[index(workload.passes[index(part.pass)].module)]);
   seat_experts(role, stage, module, workload);
+  role.hides_exchanges = pairs && role.cut.experts.apart && role.cut.experts.ranks > 1;
   return role;
 }
 

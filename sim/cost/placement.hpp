@@ -44,6 +44,7 @@ struct StageRole {
   int zero = 0;
   int shards = 1;                                  ///< neighbouring data ranks that each keep a part of the weights (zero 3)
   bool regather = true;                            ///< gather sharded weights again for the backward pass
+  bool hides_exchanges = false;                    ///< all-to-alls of a pass run beside kernels of the pass next to it
   bool redundant_forward = false;                  ///< keeps the next stage's states too and runs its forward passes
   std::vector<std::vector<LayerId>> chunks;        ///< one a visit of a micro-batch, in order of the forward pass
   std::vector<LayerId> layers;                     ///< of all chunks, in that order

@@ -96,6 +96,7 @@ int passes_in_flight(const std::string& schedule, const StagePosition& at) {
   int bound = at.stages - at.stage;
   if (schedule == "gpipe") bound = all;
   if (schedule == "interleaved") bound = 2 * (at.stages - at.stage - 1) + (at.chunks - 1) * at.stages + 1;
+  if (at.pairs && schedule != "gpipe") ++bound;
   return std::clamp(at.in_flight.value_or(bound), 1, all);
 }
 

@@ -21,10 +21,12 @@ struct ScheduledOperation {
 };
 using StageOrder = std::vector<ScheduledOperation>;
 
-/// Where a stage stands in its pipeline; `stage` from 0. `in_flight`: the Plan's bound on passes held.
+/// Where a stage stands in its pipeline; `stage` from 0. `in_flight`: the Plan's bound on passes held. `pairs`: one more pass is held, so that
+/// every backward pass stands next to a forward pass of another micro-batch. Source: Megatron-Core, overlap_moe_expert_parallel_comm.
 struct StagePosition {
   int stage = 0, stages = 1, chunks = 1, micro_batches = 1;
   std::optional<int> in_flight{};
+  bool pairs = false;
 };
 
 /// Whether stages compute while their messages travel, whatever the software does in 1f1b and gpipe: all other schedules post their
@@ -46,7 +48,7 @@ struct StagePosition {
 [[nodiscard]] StageOrder order_of_table(const std::vector<Entry>& entries);
 
 /// The largest number of passes through a chunk between the start of F and the end of B (of W where it is split) that gpipe, 1f1b and
-/// interleaved allow at a stage: all, min(n, p - i), min(n v, 2 (p - i - 1) + (v - 1) p + 1), or the Plan's own bound.
+/// interleaved allow at a stage: all, min(n, p - i), min(n v, 2 (p - i - 1) + (v - 1) p + 1), one more with `pairs`, or the Plan's own bound.
 /// Source: memory.md §2.6; Narayanan et al., arXiv 2104.04473 §2.2.
 [[nodiscard]] int passes_in_flight(const std::string& schedule, const StagePosition& at);
 

@@ -103,6 +103,7 @@ void ChainWriter::add(const std::vector<TimedPiece>& pieces, bool each_operator)
       write_together(add_collectives(piece));
       continue;
     }
+    if (piece.kernel.alone <= Seconds(0)) continue;
     if (each_operator) {
       const TaskId task = add_kernel(piece.kernel, {{piece.kind, piece.kernel.alone}}, piece.name);
       link(task, ends_);
@@ -186,10 +187,13 @@ TaskId ChainWriter::add_kernel(const Kernel& kernel, std::vector<TimePart> parts
   task.label.detail = detail;
   task.slots = emission_.slots(devices_, DeviceStream::compute, 1);
   task.phases.push_back({Seconds(0), kernel, {}});
+  task.priority = after_kernel_ && emission_.lowered.graph.streams[index(task.slots.front().stream)].discipline == Discipline::priority;
+  after_kernel_ = true;
   return emission_.add(std::move(task));
 }
 
 std::vector<TaskId> ChainWriter::add_collectives(const TimedPiece& piece) {
+  after_kernel_ = false;
   std::vector<TaskId> tasks;
   for (const int c : groups_.of(piece.group)) {
     const CommunicatorClass& group = emission_.resources.communicators[c];

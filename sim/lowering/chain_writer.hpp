@@ -48,6 +48,7 @@ class ChainWriter {
   const ScheduledOperation& op_;
   std::map<int, int>& exchanges_;
   TaskId first_;
+  bool after_kernel_ = false;            ///< the next kernel follows on from the last, before those of a pass beside it
   std::vector<TaskId> ends_;             ///< what the next task waits for
   Kernel open_;                          ///< kernels not yet written
   std::vector<TimePart> open_parts_;

@@ -40,7 +40,8 @@ class CellWriter final : public OperationWriter {
     plan_order();
   }
 
-  TaskSpan write(const ScheduledOperation& op, const std::vector<TaskId>& before) override {
+  TaskSpan write(const ScheduledOperation& op, const std::vector<TaskId>& before, std::optional<Bytes> beside) override {
+    beside_ = beside;
     beside_gradients_ = segments_.by_layer() || op.turn <= gathers_until_ || op.turn >= reduces_from_;
     layer_spans_.assign(role_.chunks[op.chunk].size(), TaskSpan{});
     exchanges_.clear();
@@ -52,6 +53,15 @@ class CellWriter final : public OperationWriter {
     if (tasks_.first == kNone) tasks_.first = span.first;
     tasks_.last = repeated == kNone ? span.last : repeated;
     return span;
+  }
+
+  Bytes transient(const ScheduledOperation& op) const override {
+    Bytes most{};
+    for (const auto& passes : sized_.of(op.micro_batch).memory.passes) {
+      const ActivationMemory& pass = passes[std::size_t(op.chunk)];
+      most = std::max(most, op.kind == 'F' ? pass.forward_peak - pass.kept : pass.backward_peak);
+    }
+    return most;
   }
 
   Bytes buffers() const override { return sized_.of(0).memory.buffers + relayout_buffer_; }
@@ -290,6 +300,7 @@ class CellWriter final : public OperationWriter {
   void add_memory(TaskId task, OnDevice on_device) {
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       Memory memory = on_device(i);
+      if (beside_ && memory.peak_inside > Bytes(0)) memory.peak_inside += *beside_;
       memory.processor = id_at<ProcessorId>(devices_[i]);
       emission_.lowered.graph.tasks[index(task)].memory.push_back(memory);
     }
@@ -301,7 +312,7 @@ class CellWriter final : public OperationWriter {
   /// appended to `whole`.
   TaskSpan write_chain(const PassPieces& pieces, const TaskLabel& label, const ScheduledOperation& op, TaskSpan& whole) {
     const bool each_operator = emission_.options.full_detail || kernels_slow_flows();
-    const bool merge = !each_operator && private_ && !(beside_gradients_ && (meets_gradients_ || collectives_slow_kernels()));
+    const bool merge = !each_operator && private_ && !beside_ && !(beside_gradients_ && (meets_gradients_ || collectives_slow_kernels()));
     ChainWriter writer(emission_, devices_, groups_, label, op, exchanges_);
     const TaskSpan span = merge ? writer.merged(pieces, role_.cut) : writer.chain(pieces, role_.cut, each_operator);
     if (whole.first == kNone)
@@ -372,6 +383,7 @@ class CellWriter final : public OperationWriter {
   const std::vector<int>& devices_;
   bool private_;
   bool meets_gradients_;
+  std::optional<Bytes> beside_;                ///< what a pass that runs at the same time holds for the moment
   bool beside_gradients_ = false;              ///< gradients or gathered weights may travel during this operation
   int gathers_until_ = -1, reduces_from_ = 0;  ///< turns during which they may
   Bytes relayout_buffer_{};

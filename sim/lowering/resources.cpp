@@ -89,8 +89,13 @@ class ResourceMaker {
       made.per_host += symmetry_.communicators.class_of[i] == c && traffic_.all[i].host == group.host;
   }
 
+  /// Passes that hide each other's exchanges take kernels and collectives as they become ready.
   void add_streams(ProcessorId processor) {
-    for (const char* name : kCommonNames) lowered_.graph.streams.push_back({processor, name, Discipline::program_order});
+    const bool hides = std::ranges::any_of(placement_.roles, &StageRole::hides_exchanges);
+    for (int i = 0; i < kCommonStreams; ++i) {
+      const bool woven = hides && i <= int(DeviceStream::expert);
+      lowered_.graph.streams.push_back({processor, kCommonNames[std::size_t(i)], woven ? Discipline::priority : Discipline::program_order});
+    }
     for (int lane = 0; lane < resources_.lanes; ++lane)
       for (const std::string name : kTransferNames)
         lowered_.graph.streams.push_back({processor, name + lane_name(lane), Discipline::program_order});

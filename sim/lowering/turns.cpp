@@ -46,7 +46,12 @@ class TurnWriter {
     for (auto at = turns_.begin(); at != turns_.end();) {
       const auto end = std::find_if(at, turns_.end(), [&](const Turn& other) { return other.op->turn != at->op->turn; });
       reshard({at, end});
-      for (; at != end; ++at) write(*at->op, at->cell_class);
+      while (at != end) {
+        const std::size_t count = end - at == 1 && end != turns_.end() && are_pair(*at, *end) ? 2 : 1;
+        write({at, count});
+        at += std::ptrdiff_t(count);
+        if (count == 2) break;
+      }
     }
     for (const auto& [c, writer] : writers_) writer->finish();
     add_buffers();
@@ -73,17 +78,38 @@ class TurnWriter {
     arrived_ = emit_resharding(emission_, *turns.front().op, classes);
   }
 
-  void write(const ScheduledOperation& op, int cell_class) {
-    std::vector<TaskId> before;
-    for (const int device : devices(cell_class))
-      if (const auto last = last_.find(device); last != last_.end()) add(last->second, before);
-    const TaskSpan span = writers_.at(cell_class)->write(op, before);
-    for (const auto& [task, receivers] : arrived_)
-      if (std::ranges::find(receivers, cell_class) != receivers.end()) emission_.edge(task, span.first);
-    for (const int device : devices(cell_class)) {
-      if (std::vector<TaskId>* waiting = std::exchange(waiting_[device], op.kind == 'W' ? nullptr : &emission_.cells[cell_class].pass(op).after))
-        add(span.first, *waiting);
-      last_[device] = span.last;
+  /// A forward and a backward pass next to each other, of which none needs the other.
+  bool are_pair(const Turn& first, const Turn& second) const {
+    const StageRole &one = role(first.cell_class), &other = role(second.cell_class);
+    const bool hide = one.hides_exchanges && other.hides_exchanges && one.sections == 1 && other.sections == 1;
+    const bool apart = first.op->micro_batch != second.op->micro_batch || one.pipeline != other.pipeline;
+    return hide && apart && first.op->kind == 'F' && second.op->kind == 'B' && devices(first.cell_class) == devices(second.cell_class);
+  }
+
+  const StageRole& role(int cell_class) const { return emission_.placement.role(emission_.symmetry.cells.first[cell_class]); }
+
+  /// One operation, or a pair that runs together.
+  void write(std::span<const Turn> together) {
+    const std::vector<int>& on = devices(together.front().cell_class);
+    std::vector<TaskId> before, starts, ends;
+    for (const int device : on)
+      for (const TaskId last : last_[device]) add(last, before);
+    for (const Turn& turn : together) {
+      const Turn& partner = &turn == &together.front() ? together.back() : together.front();
+      const std::optional<Bytes> beside = together.size() > 1 ? std::optional(writers_.at(partner.cell_class)->transient(*partner.op)) : std::nullopt;
+      const TaskSpan span = writers_.at(turn.cell_class)->write(*turn.op, before, beside);
+      for (const auto& [task, receivers] : arrived_)
+        if (std::ranges::find(receivers, turn.cell_class) != receivers.end()) emission_.edge(task, span.first);
+      starts.push_back(span.first);
+      ends.push_back(span.last);
+    }
+    for (const int device : on) {
+      for (std::vector<TaskId>* waiting : waiting_[device])
+        for (const TaskId start : starts) add(start, *waiting);
+      waiting_[device].clear();
+      for (const Turn& turn : together)
+        if (turn.op->kind != 'W') waiting_[device].push_back(&emission_.cells[turn.cell_class].pass(*turn.op).after);
+      last_[device] = ends;
     }
   }
 
@@ -103,8 +129,8 @@ class TurnWriter {
   std::map<int, std::unique_ptr<OperationWriter>> writers_;    ///< by cell class
   std::vector<Turn> turns_;
   std::vector<std::pair<TaskId, std::vector<int>>> arrived_;   ///< exchanges before this turn, and who waits for them
-  std::map<int, TaskId> last_;                                 ///< [device class]
-  std::map<int, std::vector<TaskId>*> waiting_;                ///< [device class]: where its next operation's first task is to be noted
+  std::map<int, std::vector<TaskId>> last_;                    ///< [device class]
+  std::map<int, std::vector<std::vector<TaskId>*>> waiting_;   ///< [device class]: where its next operation's first tasks are to be noted
 };
 
 }  // namespace

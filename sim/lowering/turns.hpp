@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/lowering/emission.hpp"
@@ -14,7 +15,10 @@ class OperationWriter {
  public:
   virtual ~OperationWriter() = default;
   /// An operation may end in a collective, which the compute stream does not order: `before` holds the last tasks of the devices.
-  virtual TaskSpan write(const ScheduledOperation& op, const std::vector<TaskId>& before) = 0;
+  /// `beside`: another runs at the same time, and holds so much more until its end than after it.
+  virtual TaskSpan write(const ScheduledOperation& op, const std::vector<TaskId>& before, std::optional<Bytes> beside) = 0;
+  /// What a device holds during an operation beyond what it keeps or frees.
+  [[nodiscard]] virtual Bytes transient(const ScheduledOperation& op) const = 0;
   /// What follows the last operation.
   virtual void finish() = 0;
   /// Buffers that a device holds once, whatever stages and sections it works for.

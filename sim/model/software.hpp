@@ -37,6 +37,8 @@ struct Software {
   bool overlap_shared_experts = false;   ///< all-to-alls beside the shared experts' products
   bool deduplicates_dispatch = false;    ///< a token goes once to each node, whose devices pass it on (DeepEP)
   bool narrow_dispatch = false;          ///< tokens travel to experts in the products' type
+  bool fused_permute = false;            ///< the exchange's own kernel sorts tokens by expert (HybridEP)
+  bool fused_experts = false;            ///< products of experts apply the activation and the casts between them themselves, all in one kernel
   bool distributed_optimizer = true;     ///< default of a Plan's `zero`: 1 instead of 0
   bool gradient_clipping = true;         ///< a global norm joins all devices before the update
   bool cuda_graphs = false;              ///< recorded: the host's time of `eager_host` vanishes

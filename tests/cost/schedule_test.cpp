@@ -26,6 +26,13 @@ TEST_CASE("one forward one backward after the warm-up") {
   CHECK(order_of("1f1b", {3, 4, 1, 4}) == "F0 B0 F1 B1 F2 B2 F3 B3 ");
 }
 
+TEST_CASE("pairs: one pass more is held, so that the last stage has a backward pass beside another micro-batch's forward pass") {
+  CHECK(order_of("1f1b", {3, 4, 1, 4, std::nullopt, true}) == "F0 F1 B0 F2 B1 F3 B2 B3 ");
+  CHECK(passes_in_flight("1f1b", {0, 4, 1, 8, std::nullopt, true}) == 5);
+  CHECK(passes_in_flight("interleaved", {0, 4, 2, 8, std::nullopt, true}) == 12);
+  CHECK(passes_in_flight("1f1b", {3, 4, 1, 8, 1, true}) == 1);  // the Plan's own bound
+}
+
 TEST_CASE("all forward passes first") { CHECK(order_of("gpipe", {1, 2, 1, 3}) == "F0 F1 F2 B0 B1 B2 "); }
 
 TEST_CASE("interleaved chunks take p micro-batches in turn") {

@@ -55,6 +55,16 @@ TEST_CASE("old GPUs lack bf16 and flash kernels and say that their fit is borrow
   }
 }
 
+TEST_CASE("products of experts reach no larger share of the peak than single products") {
+  const DeviceType& b200 = catalogue().gpu("B200-SXM-180GB")->type;
+  CHECK(b200.grouped_gemm.at(DataType::fp8).efficiency == b200.gemm.at(DataType::fp8).efficiency);
+  CHECK(b200.grouped_gemm.at(DataType::fp8).sustained == b200.gemm.at(DataType::fp8).sustained);
+  // A100 in training: 0.737 of the peak where single products sustain 0.871 x 0.91
+  const DeviceType& a100 = catalogue().gpu("A100-SXM4-80GB")->type;
+  CHECK(a100.grouped_gemm.at(DataType::bf16).efficiency * 0.91 == Approx(0.737));
+  CHECK(a100.grouped_gemm.at(DataType::bf16).k_half == 256);
+}
+
 TEST_CASE("borrowed attention rates scale with the peak") {
   const DeviceType& h20 = catalogue().gpu("H20")->type;
   const AttentionCurve &lent = catalogue().gpu("H100-SXM5-80GB")->type.attention.at(AttentionKernel::cudnn), &own = h20.attention.at(AttentionKernel::cudnn);

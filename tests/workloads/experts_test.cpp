@@ -51,6 +51,30 @@ TEST_CASE("Latent attention keeps full-width Q, K, V and the narrow vectors befo
   CHECK(saved == 2 * h + 2 * h + 4 * 1536 + 4 * 512 + 2 * 64 + 4 * a * 192 + 4 * a * 128 + 4 * a);
 }
 
+// A module of its own: a decoder layer, 2h x h, two norms of h and the head's, and no tables; a token passes the logits once more.
+TEST_CASE("Multi-token prediction: parameters and FLOPs of a module behind the last layer") {
+  Architecture a = find_model("deepseek-v3")->architecture;
+  const OperatorContext context = context_of("megatron-core-2024");
+  const Module plain = build_module(a, context);
+  a.prediction_layers = 1;
+  const Module predicting = build_module(a, context);
+  REQUIRE(predicting.layers.size() == plain.layers.size() + 1);
+  CHECK(predicting.layers[62].name == "prediction 0");
+  const auto sum = [](const LayerType& layer, auto of) {
+    double total = 0;
+    for (const Operator& op : layer.operators) total += of(op);
+    return total;
+  };
+  const auto parameters = [](const Operator& op) { return op.parameters; };
+  const auto flops = [](const Operator& op) { return op.forward_flops.of(4096).value; };
+  const LayerType decoder = decoder_layer(a, context, true), head = head_layer(a, context);
+  const LayerType& module = predicting.types[std::size_t(predicting.layers[62].type)];
+  const double h = 7168;
+  CHECK(sum(module, parameters) == sum(decoder, parameters) + 2 * h * h + 3 * h);
+  CHECK(sum(module, flops) == Approx(sum(decoder, flops) + 4096 * 4 * h * h + sum(head, flops)));
+  CHECK(parameter_count(predicting) - parameter_count(plain) == Approx(sum(module, parameters)));
+}
+
 TEST_CASE("Routing by Zipf's law: shares of one, the hottest drawn for each layer, none above one copy a token") {
   const Outcome outcome = outcome_of("{zipf: 1, seed: 7}");
   REQUIRE(outcome.error.empty());

@@ -17,7 +17,11 @@ void map(const CsvRow& row, Measurement& into) {
   refuse_other_workloads(into.model);
   into.group = nvidia_group(into.gpu, published_model(into.model).name);
   if (row["tp"].empty() && row["fsdp"].empty()) throw Unmapped("the layout is not printed");
-  TrainingRun run = nvidia_run(row, row["gpu"], into.model, into.gpus, row.count_or("layers", 0));
+  // Only proxies have fewer layers: the 32 printed beside Llama 4 Maverick do not divide over its 2 x 12 chunks, its 48 do.
+  const int layers = row.has("note", "proxy") ? row.count_or("layers", 0) : 0;
+  TrainingRun run = nvidia_run(row, row["gpu"], into.model, into.gpus, layers);
+  // NeMo, scripts/performance/llm/pretrain_deepseek_v3.py: one layer less in the first stage, two in the last
+  if (published_model(into.model).name == "deepseek-v3") run.stage_layers = layers_of_64(run, true);
   if (published_model(into.model).name == "nemotron-4-340b" && run.pipeline > 1 && run.chunks == 1)
     run.chunks = 12;  // printed by the other releases of the same recipe
   if (run.expert > 1) run.expert_tensor = row.count_or("etp", run.tensor);

@@ -53,6 +53,15 @@ std::string nvidia_group(const std::string& gpu, const std::string& model) {
   return fmt::format("nvidia/{}/{}", gpu, model);
 }
 
+std::vector<int> layers_of_64(const TrainingRun& run, bool embedding) {
+  const int visits = run.pipeline * run.chunks, each = 64 / visits;
+  if (run.layers != 61 || visits < 2 || 64 % visits != 0 || each < 4) return {};
+  std::vector<int> counts(static_cast<std::size_t>(visits), each);
+  counts.front() -= embedding ? 1 : 0;
+  counts.back() -= embedding ? 2 : 3;
+  return counts;
+}
+
 TrainingRun nvidia_run(const CsvRow& row, const std::string& gpu, const std::string& model, int gpus, int layers) {
   const PublishedModel known = published_model(model);
   TrainingRun run;

@@ -1,6 +1,8 @@
 // What NVIDIA's own tables (NeMo, Megatron-Bridge, DGX Cloud, MLPerf) have in common.
 #pragma once
 
+#include <vector>
+
 #include "validation/sources/source.hpp"
 
 namespace trainyard {
@@ -19,6 +21,10 @@ namespace trainyard {
 /// of NeMo 24.x.
 [[nodiscard]] TrainingRun nvidia_run(const CsvRow& row, const std::string& gpu, const std::string& model, int gpus,
                                      int layers);
+
+/// Decoder layers by visit where Megatron counts 64 layers of a model of 61: embedding and head take the places of three, the head's two
+/// at the end (or, with `embedding`, one at each end and one for the prediction layer); empty where they do not come out.
+[[nodiscard]] std::vector<int> layers_of_64(const TrainingRun& run, bool embedding);
 
 /// One group for all tables of NVIDIA: near-copies of a job stand on one side.
 [[nodiscard]] std::string nvidia_group(const std::string& gpu, const std::string& model);

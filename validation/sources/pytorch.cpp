@@ -40,6 +40,7 @@ void map(const CsvRow& row, Measurement& into) {
   into.gpu = nvidia_gpu(row["gpu"]);
   refuse_other_workloads(into.model);
   into.group = fmt::format("pytorch/{}/{}", into.gpu, published_model(into.model).name);
+  if (row.has("kernels", "DeepEP") && !row.number("ep")) throw Unmapped("tokens are exchanged among devices whose number is not printed");
   TrainingRun run = nvidia_run(row, row["gpu"], into.model, into.gpus, 0);
   run.software = software_of(row);
   run.precision = row.has("precision", "float8") ? "fp8" : "bf16";
