@@ -114,7 +114,8 @@ class LayerWriter {
   /// they leave. Kernels that send a token once a node, or sort in the exchange itself, need no copy of their own.
   /// Source: Megatron-Core, token_dispatcher.py, sort_chunks_by_idxs.
   void sort_by_expert(const Operator& op, bool backward, std::vector<Piece>& out) const {
-    if (!cut_.experts.apart || cut_.experts.ranks < 2 || cut_.experts.items <= 1 || software_.deduplicates_dispatch || software_.fused_permute) return;
+    const bool several = op.group == "experts" && cut_.experts.apart && cut_.experts.ranks > 1 && cut_.experts.items > 1;
+    if (!several || software_.deduplicates_dispatch || software_.fused_permute) return;
     const Bytes moved = output_size(op) * (2 * share(TensorCut::routed));
     out.push_back({backward ? TaskKind::backward : TaskKind::forward, op.name + " sort",
                    Kernel{OperatorClass::memory_bound, {}, {}, moved, memory_bound_time(device_, moved)}, std::nullopt});
@@ -351,9 +352,9 @@ class LayerWriter {
 
   /// Part of another kernel: copies for experts inside their exchange, the activation between two products of experts.
   bool is_fused(const Operator& op) const {
-    if (on_grid()) return false;
+    if (on_grid() || op.group != "experts") return false;
     if (op.exchange != ItemExchange::none) return software_.fused_permute && cut_.experts.apart && cut_.experts.ranks > 1;
-    return op.group == "experts" && software_.fused_experts;
+    return software_.fused_experts;
   }
 
   std::vector<Kernel> backward_kernels(const Operator& op) const {
