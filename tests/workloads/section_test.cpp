@@ -135,8 +135,7 @@ TEST_CASE("What parses but is not simulated yet is refused by name") {
   CHECK(error_of(with(", method: zeroth_order")) == "w.yaml:1:71: method: method zeroth_order is not simulated yet");
   CHECK(error_of(with(", method: backprop")).empty());
   CHECK(error_of(with(", routing: uniform")) == "w.yaml:1:72: routing: routing needs a model with experts");
-  CHECK(error_of("{trace: DIR, format: chakra}") ==
-        "w.yaml:1:9: trace: trace is not simulated yet\nw.yaml:1:22: format: format is not simulated yet");
+  CHECK(error_of("{trace: DIR, format: chakra}").find("w.yaml:1:9: trace: a trace cannot be trained beside others") != std::string::npos);
   CHECK(error_of("{profile: FILE, global_batch: 8}") == "w.yaml:1:11: profile: \"./FILE\" no such file");
 }
 
