@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "sim/cost/memory.hpp"
 
@@ -31,20 +32,38 @@ void add_run(const Placement& placement, const LayerRun& run, int id, double lea
   close();
 }
 
-/// Fewest parameters of a bucket of this run.
-double least_parameters(const Placement& placement, const LayerRun& run, const Workload& workload) {
-  const Cell& cell = placement.cells[run.cells.front()];
-  const Settings settings = settings_of(placement.part->stages[index(cell.stage)], run.layers.front(), workload);
-  if (settings.sync->bucket) return *settings.sync->bucket / element_size(placement.role(run.cells.front()).gradient_type(workload.software));
-  return workload.software.overlap_gradient_reduce || settings.zero == 2 ? kBucketParameters : std::numeric_limits<double>::infinity();
-}
+/// Fewest parameters of a bucket of a run; a Plan's settings are worked out once a stage and layer.
+class LeastParameters {
+ public:
+  LeastParameters(const Placement& placement, const Workload& workload) : placement_(placement), workload_(workload) {}
+
+  double of(const LayerRun& run) {
+    const int cell = run.cells.front();
+    const auto [known, is_new] = known_.try_emplace({placement_.cells[cell].stage, run.layers.front()});
+    if (is_new) known->second = worked_out(cell, run.layers.front());
+    return known->second;
+  }
+
+ private:
+  [[nodiscard]] double worked_out(int cell, LayerId layer) const {
+    const Settings settings = settings_of(placement_.part->stages[index(placement_.cells[cell].stage)], layer, workload_);
+    if (settings.sync->bucket) return *settings.sync->bucket / element_size(placement_.role(cell).gradient_type(workload_.software));
+    return workload_.software.overlap_gradient_reduce || settings.zero == 2 ? kBucketParameters : std::numeric_limits<double>::infinity();
+  }
+
+  const Placement& placement_;
+  const Workload& workload_;
+  std::map<std::pair<StageId, LayerId>, double> known_;
+};
 
 }  // namespace
 
 std::vector<Bucket> make_buckets(const Placement& placement, const TrafficMap& traffic, const Workload& workload) {
   std::vector<Bucket> buckets;
+  LeastParameters least(placement, workload);
   for (int run = int(traffic.runs.size()) - 1; run >= 0; --run)
-    if (std::max(traffic.runs[run].holders(placement), traffic.runs[run].expert_holders(placement)) > 1 && placement.role(traffic.runs[run].cells.front()).zero < 3) add_run(placement, traffic.runs[run], run, least_parameters(placement, traffic.runs[run], workload), buckets);
+    if (std::max(traffic.runs[run].holders(placement), traffic.runs[run].expert_holders(placement)) > 1 && placement.role(traffic.runs[run].cells.front()).zero < 3)
+      add_run(placement, traffic.runs[run], run, least.of(traffic.runs[run]), buckets);
   return buckets;
 }
 

@@ -131,6 +131,7 @@ class ResourceMaker {
 
   void find_cell_links() {
     cell_links_.resize(placement_.cells.size());
+    if (std::ranges::none_of(traffic_.all, [](const Communicator& group) { return is_transfer(group.kind); })) return;  // only they ask
     for (const Communicator& group : traffic_.all)
       if (axis_of(group.kind))
         for (const int cell : group.cells)
