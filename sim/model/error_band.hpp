@@ -8,7 +8,7 @@ namespace trainyard {
 /// What a prediction's error depends on; `name`s of the groups that errors are drawn for. "mixed": of GPUs of several generations.
 struct Ground {
   std::string generation;        ///< of the GPUs, e.g. "Ampere"
-  std::string model;             ///< by parameters, e.g. "3 to 15 B"
+  std::string model;             ///< by parameters, e.g. "3 to 15 B", or "mixture of experts"
   std::string nodes;             ///< "1 node", "2 to 8 nodes", ..
   friend bool operator==(const Ground&, const Ground&) = default;
 };
