@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
 
 #include "sim/job/case.hpp"
+#include "sim/job/error_bands.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/units/error.hpp"
 #include "validation/ablation.hpp"
@@ -91,22 +91,6 @@ void take(const CaseResult& result, const Measurement& measurement, Prediction& 
     prediction.fill = result.step.memory.peak / result.step.memory.capacity;
   }
   if (!prediction.step_time_s && !prediction.out_of_memory) skip(prediction, result.reason);
-}
-
-bool has_group(const Module& module, std::string_view group) {
-  for (const LayerType& type : module.types)
-    if (std::ranges::find(type.operators, group, &Operator::group) != type.operators.end()) return true;
-  return false;
-}
-
-std::string architecture_of(const Workload& workload) {
-  if (workload.modules.empty()) return "";
-  if (workload.modules.size() > 1) return "several modules";
-  const Module& module = workload.modules.front();
-  if (std::ranges::all_of(module.types, &LayerType::only_measured)) return "profiled";
-  if (has_group(module, "mamba")) return "hybrid";
-  if (has_group(module, "experts")) return "mixture of experts";
-  return has_group(module, "modulation") ? "diffusion" : "dense";
 }
 
 /// The rows that can be simulated, with what their Cases point to. Equal configurations (one job measured with several releases) are

@@ -24,7 +24,7 @@ struct Prediction {
   PredictionStatus status = PredictionStatus::ok;
   std::string reason;
   double parameters = 0;  ///< of the model; 0 when it was not built
-  std::string architecture;  ///< "dense", "mixture of experts", "hybrid", "diffusion", "several modules", "profiled"; empty when it was not built
+  std::string architecture;  ///< as `architecture_of` (sim/job); empty when it was not built
   double sequence_length = 0, global_batch = 0;
   std::optional<double> step_time_s, peak_memory_bytes;
   std::optional<double> ideal_time_s;  ///< model FLOPs of the step over the devices' peak

@@ -1,7 +1,6 @@
 #include "sim/job/error_bands.hpp"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "sim/config/config_value.hpp"
@@ -22,12 +21,6 @@ bool has_group(const Module& module, std::string_view group) {
   return false;
 }
 
-/// Too few runs of encoders, hybrids, diffusion and recommendation models are measured to say how far off they are.
-bool is_measured(const Workload& workload) {
-  if (workload.modules.size() != 1 || workload.data.sequence_length == 0) return false;
-  return std::ranges::none_of(std::array{"mamba", "modulation", "tables", "vision"}, [&](const char* group) { return has_group(workload.modules.front(), group); });
-}
-
 Ground ground_on(const std::vector<DeviceId>& devices, const Cluster& cluster, const Workload& workload) {
   std::set<DeviceTypeId> types;
   std::set<NodeId> nodes;
@@ -35,11 +28,10 @@ Ground ground_on(const std::vector<DeviceId>& devices, const Cluster& cluster, c
     types.insert(cluster.devices[index(device)].type);
     nodes.insert(cluster.devices[index(device)].node);
   }
-  if (types.empty() || !is_measured(workload)) return {};
+  const std::string architecture = architecture_of(workload);
+  if (types.empty() || (architecture != "dense" && architecture != kExperts)) return {};  // too few runs of the others are measured
   const std::string generation = types.size() > 1 ? "mixed" : cluster.device_types[index(*types.begin())].generation;
-  const Module& module = workload.modules.front();
-  const std::string model = has_group(module, "experts") ? kExperts : model_class_of(parameter_count(module));
-  return {generation, model, node_class_of(static_cast<int>(nodes.size()))};
+  return {generation, architecture == kExperts ? kExperts : model_class_of(parameter_count(workload.modules.front())), node_class_of(static_cast<int>(nodes.size()))};
 }
 
 Schema bands_schema() {
@@ -67,6 +59,16 @@ std::string group_text(const Ground& ground) {
 }
 
 }  // namespace
+
+std::string architecture_of(const Workload& workload) {
+  if (workload.modules.empty()) return "";
+  if (workload.modules.size() > 1) return "several modules";
+  const Module& module = workload.modules.front();
+  if (std::ranges::all_of(module.types, &LayerType::only_measured)) return "measured layers";
+  for (const auto& [group, name] : {std::pair{"mamba", "hybrid"}, {"tables", "recommendation"}, {"modulation", "diffusion"}, {"vision", "vision and language"}, {"experts", kExperts}})
+    if (has_group(module, group)) return name;
+  return "dense";
+}
 
 std::string model_class_of(double parameters) {
   const double billions = parameters / 1e9;

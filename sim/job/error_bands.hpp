@@ -28,6 +28,8 @@ struct ErrorBands {
   FillBounds fill;
 };
 
+/// "dense", "mixture of experts", "hybrid", "recommendation", "diffusion", "vision and language", "several modules", "measured layers"; "" for none.
+[[nodiscard]] std::string architecture_of(const Workload& workload);
 /// "under 3 B", "3 to 15 B", "15 to 80 B", "80 B and more" parameters; "" for none.
 [[nodiscard]] std::string model_class_of(double parameters);
 /// "1 node", "2 to 8 nodes", "9 to 64 nodes", "more than 64 nodes".
