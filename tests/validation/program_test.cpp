@@ -118,7 +118,13 @@ TEST_CASE("check finds drift") {
 }
 
 TEST_CASE("the example scenarios give their kept results") {
-  const Ended ended = trainyard_program("check --figures-only $(ls " TRAINYARD_SOURCE_DIR "/validation/baselines/*.json | grep -v gallery-)");
+  const Ended ended = trainyard_program("check --figures-only $(ls " TRAINYARD_SOURCE_DIR "/validation/baselines/*.json | grep -v -e gallery- -e spot-)");
+  INFO(ended.out << ended.err);
+  CHECK(ended.status == 0);
+}
+
+TEST_CASE("a day on spot nodes gives its kept results") {
+  const Ended ended = trainyard_program("check --figures-only " TRAINYARD_SOURCE_DIR "/validation/baselines/spot-24h-bamboo.json");
   INFO(ended.out << ended.err);
   CHECK(ended.status == 0);
 }
