@@ -10,7 +10,6 @@
 
 #include "sim/cost/memory.hpp"
 #include "sim/cost/stage_work.hpp"
-#include "sim/planning/estimate.hpp"
 #include "sim/planning/finalists.hpp"
 #include "sim/planning/link_times.hpp"
 #include "sim/planning/registry.hpp"
@@ -77,13 +76,7 @@ class DhpSearch {
     measure(bins, tensor, units, recompute);
     const std::vector<Group> groups = assign(bins, units);
     if (groups.empty()) return;
-    Plan plan = plan_of(bins, groups, tensor, recompute);
-    if (auto problems = plan.check(context_.cluster, context_.workload); !problems.empty()) {
-      if (nothing_.empty()) nothing_ = problems.front();
-      return;
-    }
-    const Seconds time = estimate_step(plan, context_.cluster, context_.workload, router_).step_time;
-    finalists_.add(std::move(plan), time);
+    if (auto problem = finalists_.check_and_add(plan_of(bins, groups, tensor, recompute)); problem && nothing_.empty()) nothing_ = *problem;
   }
 
   StageRole whole_role(int tensor, RecomputeKind recompute) const {

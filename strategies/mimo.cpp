@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "sim/planning/device_groups.hpp"
-#include "sim/planning/estimate.hpp"
 #include "sim/planning/finalists.hpp"
 #include "sim/planning/registry.hpp"
 
@@ -135,12 +134,7 @@ class MimoSearch {
     part.pipelines.push_back(std::move(pipeline));
     Plan plan;
     plan.phases.push_back({{}, {std::move(part)}, {}});
-    if (auto problems = plan.check(context_.cluster, context_.workload); !problems.empty()) {
-      if (nothing_.empty()) nothing_ = problems.front();
-      return;
-    }
-    const Seconds time = estimate_step(plan, context_.cluster, context_.workload, router_).step_time;
-    finalists_.add(std::move(plan), time);
+    if (auto problem = finalists_.check_and_add(std::move(plan)); problem && nothing_.empty()) nothing_ = *problem;
   }
 
   const PlanningContext& context_;

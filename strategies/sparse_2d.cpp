@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "sim/planning/estimate.hpp"
 #include "sim/planning/finalists.hpp"
 #include "sim/planning/registry.hpp"
 
@@ -49,13 +48,7 @@ class SparseSearch {
 
  private:
   void add(int group, int replicas) {
-    Plan plan = plan_of(group, replicas);
-    if (auto problems = plan.check(context_.cluster, context_.workload); !problems.empty()) {
-      nothing_ = problems.front();
-      return;
-    }
-    const Seconds time = estimate_step(plan, context_.cluster, context_.workload, router_).step_time;
-    finalists_.add(std::move(plan), time);
+    if (auto problem = finalists_.check_and_add(plan_of(group, replicas))) nothing_ = *problem;
   }
 
   /// Pieces of tables that are read most first, each to the GPU with the least to read (longest processing time first).

@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "sim/planning/device_groups.hpp"
-#include "sim/planning/estimate.hpp"
 #include "sim/planning/finalists.hpp"
 #include "sim/planning/registry.hpp"
 
@@ -46,15 +45,8 @@ class CubeSearch {
   }
 
   void add_micro_batch(int side, int data, int micro_batches) {
-    for (const RecomputeKind recompute : {RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full}) {
-      Plan plan = plan_on(side, data, micro_batches, recompute);
-      if (auto problems = plan.check(context_.cluster, context_.workload); !problems.empty()) {
-        if (nothing_.empty()) nothing_ = problems.front();
-        continue;
-      }
-      const Seconds time = estimate_step(plan, context_.cluster, context_.workload, router_).step_time;
-      finalists_.add(std::move(plan), time);
-    }
+    for (const RecomputeKind recompute : {RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full})
+      if (auto problem = finalists_.check_and_add(plan_on(side, data, micro_batches, recompute)); problem && nothing_.empty()) nothing_ = *problem;
   }
 
   Layout layout_on(int side, int data) const {

@@ -27,6 +27,13 @@ void Finalists::add(Plan plan, Seconds estimate) {
   if (!known) candidates_.push_back({std::move(plan), estimate});
 }
 
+std::optional<std::string> Finalists::check_and_add(Plan plan) {
+  if (auto problems = plan.check(context_.cluster, context_.workload); !problems.empty()) return std::move(problems.front());
+  const Seconds time = estimate_step(plan, context_.cluster, context_.workload, router_).step_time;
+  add(std::move(plan), time);
+  return std::nullopt;
+}
+
 std::optional<Seconds> Finalists::best_estimate() const {
   const auto best = std::ranges::min_element(candidates_, {}, &Candidate::estimate);
   return best == candidates_.end() ? std::nullopt : std::optional(best->estimate);

@@ -19,6 +19,8 @@ class Finalists {
 
   /// Equal Plans count once; ties go to the one that was added first.
   void add(Plan plan, Seconds estimate);
+  /// A Plan of which the search itself knows no time: added with the closed form's, or, where Plan::check refuses it, its first problem.
+  [[nodiscard]] std::optional<std::string> check_and_add(Plan plan);
   [[nodiscard]] bool empty() const { return candidates_.empty(); }
   /// Fastest, by estimate, of what was added; nothing yet where nothing was.
   [[nodiscard]] std::optional<Seconds> best_estimate() const;

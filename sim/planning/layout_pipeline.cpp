@@ -60,8 +60,7 @@ std::optional<PricedPipeline> LayoutPipelines::price(const LayoutPipeline& pipel
     question.in_flight = std::min(pipeline.stages - s, question.micro_batches);
     std::optional<LayoutAnswer> answer = search_.best(question, budget);
     if (!answer) return std::nullopt;
-    Seconds time = answer->micro_batch;
-    time += arrival;  // a message holds both its ends
+    Seconds time = answer->micro_batch + arrival;  // a message holds both its ends
     if (s + 1 < pipeline.stages) {
       const LayerLayout& last = answer->layers.back();
       const Bytes output = search_.costs().of({{devices.front()}, double(pipeline.micro_batch) / last.data, RecomputeKind::none})[pipeline.bounds[s + 1] - 1].output;
