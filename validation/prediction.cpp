@@ -35,7 +35,8 @@ class Heads {
   explicit Heads(Ablation without) : without_(without) {}
 
   const Head& of(const Measurement& m) {
-    const std::string text = fmt::format("cluster: {}\nworkload: {}\nstrategies: [megatron]\n", cluster_of(m), m.workload);
+    const std::string text =
+        fmt::format("cluster: {}\nworkload: {}\nstrategies: [megatron]\n", cluster_of(m), m.workload);
     const auto [entry, is_new] = heads_.try_emplace(text);
     if (is_new) load(text, entry->second);
     return entry->second;
@@ -43,7 +44,9 @@ class Heads {
 
  private:
   [[nodiscard]] std::string cluster_of(const Measurement& m) const {
-    return without_ == Ablation::interference && m.cluster.starts_with("{") ? "{interference: catalogue, " + m.cluster.substr(1) : m.cluster;
+    return without_ == Ablation::interference && m.cluster.starts_with("{")
+               ? "{interference: catalogue, " + m.cluster.substr(1)
+               : m.cluster;
   }
 
   void load(const std::string& text, Head& head) const {
@@ -63,13 +66,21 @@ void skip(Prediction& prediction, const std::string& reason) {
   prediction.reason = reason;
 }
 
-/// Reserved memory is no allocation of the framework.
+/// Libraries' workspaces are part of what a device reserves, but PyTorch's allocator counts them: one of cuBLAS for
+/// each of the forward and the backward thread's handles, 32 MiB each (CUBLAS_WORKSPACE_CONFIG=:4096:8, and its default
+/// on Hopper). Source: PyTorch 2 documentation, "CUDA semantics", cuBLAS workspaces.
+constexpr Bytes kAllocatedWorkspaces(2 * 32 * 1048576.0);
+
+/// Reserved memory is no allocation of the framework, but for the workspaces in it.
 double comparable_bytes(const StepReport& step, MemoryKind kind) {
   const Bytes reserved = step.memory.at_peak[static_cast<std::size_t>(MemoryClass::reserved)];
   switch (kind) {
-    case MemoryKind::device: return step.memory.peak.value;
-    case MemoryKind::last_stage: return step.last_stage_memory.value;
-    default: return (step.memory.peak - reserved).value;
+    case MemoryKind::device:
+      return step.memory.peak.value;
+    case MemoryKind::last_stage:
+      return (step.last_stage_memory + kAllocatedWorkspaces).value;
+    default:
+      return (step.memory.peak - reserved + kAllocatedWorkspaces).value;
   }
 }
 
@@ -93,8 +104,8 @@ void take(const CaseResult& result, const Measurement& measurement, Prediction& 
   if (!prediction.step_time_s && !prediction.out_of_memory) skip(prediction, result.reason);
 }
 
-/// The rows that can be simulated, with what their Cases point to. Equal configurations (one job measured with several releases) are
-/// one case.
+/// The rows that can be simulated, with what their Cases point to. Equal configurations (one job measured with several
+/// releases) are one case.
 struct Batch {
   Heads heads;
   std::deque<ConfigValue> plans;

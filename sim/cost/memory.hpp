@@ -32,6 +32,7 @@ struct StaticMemory {
 /// arXiv 1910.02054 §3; with ZeRO-2 gradients in parts too. `holders`: devices over which the states are sharded, 1 without. zero 3: fp32 weights, gradients and both
 /// moments in parts, 16 P / holders (PyTorch FSDP, arXiv 2304.11277 §4.1; gathered layers come on top while they are used).
 /// `expert_holders`: the same of experts that are cut apart; 0: as the rest. Frozen parameters have weights alone, in the workload's precision.
+/// A table that head and embedding share counts once where both are among the layers.
 [[nodiscard]] StaticMemory static_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut,
                                          const Workload& workload, int holders, int zero, int expert_holders = 0);
 
@@ -64,8 +65,9 @@ struct LayerMemory {
                                                     const DeviceType& device, const Workload& workload, std::span<const LayerCut> each = {});
 
 /// Sum of the operators' saved tensors; with full recompute 2 s b h a layer and the full set of one layer while its backward
-/// runs; with `every: n` 2 s b h a block and the full sets of one block; backward transients of the MLP and of sequence parallelism;
-/// logits. Source: memory.md §2.3-2.8; Korthikanti et al., arXiv 2205.05198, eq. 1-6; Chen et al., arXiv 1604.06174 §3 (blocks).
+/// runs; with `every: n` 2 s b h a block and the full sets of one block; backward transients of the MLP, of written scores, of sequence
+/// parallelism and of the head. Peaks are the most of any layer: in the forward pass later layers hold nothing yet, in the backward pass
+/// nothing any more. Source: memory.md §2.3-2.8; Korthikanti et al., arXiv 2205.05198, eq. 1-6; Chen et al., arXiv 1604.06174 §3 (blocks).
 /// `recompute`: one a layer; empty: as `cut` says.
 [[nodiscard]] ActivationMemory activation_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut,
                                                  const DeviceType& device, const Workload& workload,

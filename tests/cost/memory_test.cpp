@@ -1,7 +1,10 @@
 // Bytes of states and activations against published closed forms.
+#include "sim/cost/memory.hpp"
+
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
-#include "sim/cost/memory.hpp"
 #include "tests/cost/catalogue_fixture.hpp"
 
 using namespace trainyard;
@@ -29,7 +32,8 @@ const LayerId kDecoder = LayerId(1);
 Bytes kept_by_a_layer(const LayerCut& cut) {
   const Workload workload = fixture::workload("gpt3-175b", 2048, "megatron-2021");
   const Cluster cluster = fixture::one_node("A100-SXM4-80GB");
-  return activation_memory(workload.modules[0], std::span(&kDecoder, 1), cut, cluster.type_of(DeviceId(0)), workload).kept;
+  return activation_memory(workload.modules[0], std::span(&kDecoder, 1), cut, cluster.type_of(DeviceId(0)), workload)
+      .kept;
 }
 
 constexpr double kSbh = 2048.0 * 12288;
@@ -42,7 +46,9 @@ TEST_CASE("ZeRO-0 holds 16 bytes a parameter in fp16 and ZeRO-1 shards the 12 of
   const Module& module = workload.modules[0];
   const LayerCut cut = cut_of(1, false, RecomputeKind::none);
   const std::vector<LayerId> layers = all_layers(module);
-  const double parameters = parameters_on_device(module, layers, cut);
+  const double table = module.vocabulary * module.hidden;  // head and embedding share it
+  const double parameters = parameters_on_device(module, layers, cut) - table;
+  CHECK(parameters == parameter_count(module));
   CHECK(static_memory(module, layers, cut, workload, 8, 0).total().value == Approx(16 * parameters));
   CHECK(static_memory(module, layers, cut, workload, 8, 1).total().value == Approx(5.5 * parameters));
 }
@@ -55,8 +61,69 @@ TEST_CASE("activations of a layer: Korthikanti et al., Table 2") {
   CHECK(kept_by_a_layer(cut_of(1, false, RecomputeKind::full)).value == Approx(2 * kSbh));
 }
 
+TEST_CASE(
+    "a table that head and embedding share counts once on a stage that holds both, and on each stage that holds one") {
+  const Workload workload = fixture::workload("gpt3-1.3b", 2048, "megatron-2021");
+  const Module& module = workload.modules[0];
+  const LayerId ends[] = {LayerId(0), id_at<LayerId>(module.layers.size() - 1)};
+  const double table = module.vocabulary * module.hidden, positions = 2048 * module.hidden, norm = 2 * module.hidden;
+  const auto held = [&](std::span<const LayerId> layers) {
+    return static_memory(module, layers, cut_of(1, false, RecomputeKind::none), workload, 4, 1);
+  };
+  CHECK(held(ends).weights.value == Approx(2 * (table + positions + norm)));
+  CHECK(held(ends).optimizer.value == Approx(12 * (table + positions + norm) / 4));
+  CHECK(held(std::span(ends).first(1)).weights.value == Approx(2 * (table + positions)));
+  CHECK(held(std::span(ends).last(1)).weights.value == Approx(2 * (table + norm)));
+}
+
+TEST_CASE("gradients of written scores stand twice in the backward pass of a layer") {
+  const LayerCut cut = cut_of(1, false, RecomputeKind::none);
+  const auto backward = [&](const char* attention) {
+    Workload workload =
+        fixture::workload("gpt3-175b", 2048, fmt::format("{{preset: megatron-2021, attention: {}}}", attention));
+    const Cluster cluster = fixture::one_node("A100-SXM4-80GB");
+    return activation_memory(workload.modules[0], std::span(&kDecoder, 1), cut, cluster.type_of(DeviceId(0)), workload)
+        .backward_peak.value;
+  };
+  CHECK(backward("flash_2") == Approx(2 * 4 * kSbh + 2 * kSbh));                  // 2 s b 4h, and 2 s b h
+  CHECK(backward("fused_softmax") == Approx(4 * 96 * 2048.0 * 2048 + 2 * kSbh));  // 4 a s s b
+}
+
+TEST_CASE("a stage's passes hold what its earlier layers keep: the logits come after all others and go before them") {
+  const Workload workload = fixture::workload("gpt3-175b", 2048, "megatron-2021");
+  const Cluster cluster = fixture::one_node("A100-SXM4-80GB");
+  const Module& module = workload.modules[0];
+  const LayerId last[] = {id_at<LayerId>(module.layers.size() - 2), id_at<LayerId>(module.layers.size() - 1)};
+  const ActivationMemory pass =
+      activation_memory(module, last, cut_of(1, false, RecomputeKind::full), cluster.type_of(DeviceId(0)), workload);
+  const double head = 6 * 2048 * module.vocabulary + 4 * kSbh, layer = 34 * kSbh + kScores;
+  CHECK(pass.kept.value == Approx(2 * kSbh + head));
+  CHECK(pass.forward_peak.value == Approx(std::max(layer, 2 * kSbh + head)));
+  // Of the decoder, rebuilt: its other 32 s b h and scores, gradients of scores and of its input, less the head.
+  CHECK(pass.backward_peak.value == Approx(layer - 2 * kSbh + 4 * 96 * 2048.0 * 2048 + 2 * kSbh - head));
+}
+
+TEST_CASE(
+    "the head's own weight gradient counts where it is more than the logits, unless the product adds it to the kept "
+    "one") {
+  const auto backward = [](const char* switches) {
+    const Workload workload = fixture::workload(
+        "gpt3-175b", 2048, fmt::format("{{preset: megatron-core-2024, loss: fused_in_place{}}}", switches));
+    const Cluster cluster = fixture::one_node("A100-SXM4-80GB");
+    const LayerId head = id_at<LayerId>(workload.modules[0].layers.size() - 1);
+    const LayerCut cut = cut_of(1, false, RecomputeKind::none);
+    return activation_memory(workload.modules[0], std::span(&head, 1), cut, cluster.type_of(DeviceId(0)), workload)
+        .backward_peak.value;
+  };
+  const Workload workload = fixture::workload("gpt3-175b", 2048, "megatron-core-2024");
+  const double v = workload.modules[0].vocabulary, gradients = 4 * kSbh;
+  CHECK(backward("") == Approx(2 * 2048 * v + 2 * 12288 * v - 4 * 2048 * v + gradients));
+  CHECK(backward(", cached_gradient_dummies: false") == Approx(gradients));
+}
+
 TEST_CASE("what is lacking is told by class") {
   MemoryReport memory{"a100.0.0", 46_GB, 40_GB, {20_GB, 5_GB, 15_GB, 4_GB, Bytes(0), 2_GB}, Seconds(0)};
   CHECK(shortfall_text(memory) ==
-        "does not fit: a100.0.0 lacks 6 GB (weights 20 GB · gradients 5 GB · optimizer 15 GB · activations 4 GB · reserved 2 GB; of 40 GB)");
+        "does not fit: a100.0.0 lacks 6 GB (weights 20 GB · gradients 5 GB · optimizer 15 GB · activations 4 GB · "
+        "reserved 2 GB; of 40 GB)");
 }

@@ -14,8 +14,11 @@ namespace {
 
 // A plan reads `stage0[7L]=4*(4xGH-96:tp4) ; stage1[9L]=..`; `|` joins replicas on different GPUs. Embedding and head
 // count as layers. Nodes of 4 GH200 with one 200 Gb/s card a GPU (Alps); nodes of 8 RTX with about 1 Gb/s as the
-// artifact fitted. fp32 tensors with tf32 products where the GPU has them: the artifact's layer profiles run above the fp32 peak on
-// A100 and GH200 (GPT-Neo, micro-batch 4: 68 and 141 TFLOP/s) and below it on V100.
+// artifact fitted. fp32 tensors with tf32 products where the GPU has them: the artifact's layer profiles run above the
+// fp32 peak on A100 and GH200 (GPT-Neo, micro-batch 4: 68 and 141 TFLOP/s) and below it on V100. Memory is what
+// nvidia-smi says is used (get_total_used_mem in the artifact's pipe_engine.py: every figure is a whole number of MiB).
+// ZeRO is off (`zero_optimization: {}`), the models have no dropout in their attention (gpt_neo_model.py,
+// opt_model.py).
 struct Replicas {
   int count = 0, gpus = 0, tensor = 0;
   std::string gpu;
@@ -115,6 +118,7 @@ void map(const CsvRow& row, Measurement& into) {
   into.group = fmt::format("sailor/{}", into.model);
   into.step_time_s = row.number("iter_time_s");
   into.peak_memory_bytes = row.number("max_mem_bytes");
+  into.memory_kind = MemoryKind::device;
   const std::vector<PlanStage> stages = read_stages(row["plan"]);
   Devices devices;
   std::string text;
@@ -126,8 +130,7 @@ void map(const CsvRow& row, Measurement& into) {
   into.cluster = devices.cluster();
   into.workload = fmt::format(
       "{{model: {}, sequence_length: {}, global_batch: {}, precision: tf32, software: {{preset: deepspeed-2022, "
-      "attention: "
-      "unfused}}}}",
+      "attention: unfused, dropout: false, distributed_optimizer: false}}}}",
       written_out(published_model(into.model)), row.count("seq_len"), batch);
   into.plan = fmt::format("{{layout: [data: {}, tensor: {}], batch: {}, micro_batches: {}, stages: [{}]}}", data,
                           stages[0].replicas.at(0).tensor, batch, batch / (data * micro), text);
