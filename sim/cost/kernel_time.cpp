@@ -20,6 +20,7 @@ constexpr std::array<Tile, 4> kTiles{{{128, 256, 1.0}, {128, 128, 1.08}, {64, 12
 constexpr double kGemmBandwidthShare = 0.85;
 /// Products of fp8 and fp4 operands leave bf16.
 constexpr Bytes kNarrowestResult(2);
+constexpr double kTensorCoreWord = 16;
 constexpr double kAttentionBackwardWork = 2.5, kAttentionBlockRows = 128;
 constexpr double kAdamBytesPerParameter = 34;
 constexpr Seconds kAdamHostTime(2e-3);
@@ -52,13 +53,14 @@ double tile_quantisation(const GemmShape& shape, int multiprocessors) {
 
 namespace {
 
-Seconds product_time(const DeviceType& device, DataType type, const GemmShape& shape, const GemmCurve& curve) {
+/// `multiplier`: the type in whose units the product is computed.
+Seconds product_time(const DeviceType& device, DataType type, const GemmShape& shape, const GemmCurve& curve, DataType multiplier) {
   const double work = 2 * shape.m * shape.n * shape.k * shape.batch;
   if (work == 0) return Seconds(0);
   const double padding = curve.quantisation == 0 || device.multiprocessors == 0
                              ? 1.0
                              : std::pow(tile_quantisation(shape, device.multiprocessors), curve.quantisation);
-  const FlopsPerSecond rate = peak_of(device, type) * (curve.efficiency * curve.sustained);
+  const FlopsPerSecond rate = peak_of(device, multiplier) * (curve.efficiency * curve.sustained);
   const Seconds compute = Flops(work) * ((1 + curve.k_half / shape.k) * padding) / rate;
   const Bytes operands = element_size(type) * ((shape.m * shape.k + shape.k * shape.n) * shape.batch);
   const Bytes result = std::max(element_size(type), kNarrowestResult) * (shape.m * shape.n * shape.batch);
@@ -69,12 +71,19 @@ Seconds product_time(const DeviceType& device, DataType type, const GemmShape& s
 }  // namespace
 
 Seconds gemm_time(const DeviceType& device, DataType type, const GemmShape& shape) {
-  return product_time(device, type, shape, curve_of(device, type));
+  return product_time(device, type, shape, curve_of(device, type), type);
+}
+
+Seconds batched_gemm_time(const DeviceType& device, DataType type, const GemmShape& shape) {
+  const auto fills_words = [&](double side) { return std::fmod(side * element_size(type).value, kTensorCoreWord) == 0; };
+  const bool aligned = fills_words(shape.m) && fills_words(shape.n) && fills_words(shape.k);
+  const bool slower = peak_rate(device, DataType::fp32).has_value() && !aligned;
+  return product_time(device, type, shape, curve_of(device, type), slower ? DataType::fp32 : type);
 }
 
 Seconds grouped_gemm_time(const DeviceType& device, DataType type, const GemmShape& shape) {
   const auto own = device.grouped_gemm.find(type);
-  return product_time(device, type, shape, own == device.grouped_gemm.end() ? curve_of(device, type) : own->second);
+  return product_time(device, type, shape, own == device.grouped_gemm.end() ? curve_of(device, type) : own->second, type);
 }
 
 bool has_attention_kernel(const DeviceType& device, AttentionKernel kernel) {

@@ -12,6 +12,11 @@ namespace trainyard {
 /// Zero for an empty product. InternalError when the device has no such data type.
 [[nodiscard]] Seconds gemm_time(const DeviceType& device, DataType type, const GemmShape& shape);
 
+/// As gemm_time, a product a head. Where a side leaves rows that are no multiple of 16 bytes, off the tensor cores, at the device's fp32 peak:
+/// cuBLAS before 11 asked for such rows (NVIDIA, Matrix Multiplication Background, table 1), and steps of BigScience with such heads show
+/// that batched products of later ones still do (fidelity study).
+[[nodiscard]] Seconds batched_gemm_time(const DeviceType& device, DataType type, const GemmShape& shape);
+
 /// One product an expert, `batch` of them with m rows each: the same form with the curve of grouped products. Where a device has none,
 /// that of single products.
 [[nodiscard]] Seconds grouped_gemm_time(const DeviceType& device, DataType type, const GemmShape& shape);

@@ -31,6 +31,15 @@ TEST_CASE("a large product runs at peak times efficiency times the sustained sha
   CHECK(gemm_time(device, DataType::bf16, shape).value == Approx(std::cbrt(std::pow(compute, 3) + std::pow(memory, 3)) + 3e-6));
 }
 
+TEST_CASE("a product a head leaves the tensor cores where a side is no multiple of 16 bytes") {
+  DeviceType device = ideal();
+  device.peak[DataType::fp32] = 10_TFLOPS;
+  const GemmShape aligned{2048, 2048, 104, 64}, odd{2048, 2048, 108, 64};
+  CHECK(batched_gemm_time(device, DataType::bf16, aligned) == gemm_time(device, DataType::bf16, aligned));
+  const double compute = 2.0 * 2048 * 2048 * 108 * 64 * (1 + 100 / 108.0) / (10e12 * 0.4);
+  CHECK(batched_gemm_time(device, DataType::bf16, odd).value == Approx(compute).epsilon(0.001));
+}
+
 TEST_CASE("a thin product is limited by memory") {
   const double memory = (1.0 * 8192 + 8192.0 * 8192 + 8192) * 2 / 0.85e12;
   CHECK(gemm_time(ideal(), DataType::bf16, {1, 8192, 8192, 1}).value == Approx(memory + 3e-6).epsilon(0.01));
