@@ -48,10 +48,13 @@ constexpr Switch kSwitches[] = {
     {"narrow_weights", &Software::narrow_weights, "weights of fp8 and fp4 products are kept in that type alone"},
     {"keeps_gathered_input", &Software::keeps_gathered_input,
      "sequence parallelism keeps gathered inputs of products instead of gathering them again"},
+    {"copies_gathers", &Software::copies_gathers,
+     "gathers and scatters along the sequence copy all of it into order, as the sequence is not the outermost axis"},
 };
 
 const std::vector<std::string> kAttention{"unfused", "fused_softmax", "flash_1", "flash_triton", "flash_2", "cudnn"};
 const std::vector<std::string> kLoss{"eager", "vocab_parallel", "vocab_parallel_fused", "fused_in_place"};
+const std::vector<std::string> kScalings{"delayed", "tensorwise", "rowwise"};
 const std::vector<std::string> kGradientTypes{"fp32", "fp16", "bf16"};
 
 }  // namespace
@@ -61,6 +64,7 @@ std::vector<SchemaField> software_switch_fields() {
       schema::optional("attention", schema::choice(kAttention, "kernel that computes attention")),
       schema::optional("loss", schema::choice(kLoss, "how the loss handles the logits"))};
   for (const Switch& it : kSwitches) fields.push_back(schema::optional(it.name, schema::boolean(it.help)));
+  fields.push_back(schema::optional("operand_scaling", schema::choice(kScalings, "how operands of fp8 and fp4 products get their scales")));
   fields.push_back(schema::optional("gradient_type", schema::choice(kGradientTypes, "type of the gradients kept")));
   fields.push_back(
       schema::optional("gradient_reduce_type", schema::choice(kGradientTypes, "type of the gradients on the wire")));
@@ -72,6 +76,7 @@ Software with_switches(Software software, const ConfigValue& map) {
   if (const View kernel = view["attention"]) software.attention = attention_kernel_from(kernel.text()).value();
   if (const View kernel = view["loss"]) software.loss = loss_kernel_from(kernel.text()).value();
   for (const Switch& it : kSwitches) software.*it.member = view[it.name].boolean_or(software.*it.member);
+  if (const View scaling = view["operand_scaling"]) software.operand_scaling = operand_scaling_from(scaling.text()).value();
   if (const View type = view["gradient_type"]) software.gradient_type = data_type_from(type.text()).value();
   if (const View type = view["gradient_reduce_type"])
     software.gradient_reduce_type = data_type_from(type.text()).value();

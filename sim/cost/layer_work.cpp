@@ -18,6 +18,11 @@ constexpr double kSoftmaxForwardBytes = 9, kSoftmaxBackwardBytes = 11;
 /// hides in the kernel before. Source: fidelity study of NeMo and Megatron-Bridge runs (per-tensor scaling; MXFP8 hides less).
 constexpr Bytes kCastBytes(4);
 constexpr double kExposedCast = 0.45;
+/// With scales of its own: read for the maximum, read and written twice; by rows its transpose is written and read in 16 bits between.
+/// Source: pytorch/ao, torchao/testing/training/roofline_utils.py (nothing fused with the kernel before). Weights are left out: FSDP
+/// casts them in shards.
+constexpr Bytes kTensorwiseCastBytes(6), kRowwiseCastBytes(8);
+constexpr const char* kRowCopy = "rows in order";
 /// The vocabulary-parallel loss reduces its maximum, the target's logit and the sum of exponentials, 4 bytes a token each.
 constexpr int kLossReductions = 3;
 constexpr Bytes kLossReductionBytes(4);
@@ -34,7 +39,7 @@ class LayerWriter {
     const bool gathers = gathers_input(op) && splits_rows(op) && begins_join(op);
     const bool reduces = leaves_partial_sums(op) && ends_join(op);
     const double beside = runs_in_parts(op) ? 1 - 1.0 / cut_.tensor : 0;
-    if (gathers) collect(CollectiveKind::all_gather, input_size(op) * (1 - beside), out);
+    if (gathers) collect_rows(CollectiveKind::all_gather, input_size(op) * (1 - beside), kind, out);
     if (op.gathered.of(cut_.tokens) > Bytes(0))
       collect(CollectiveKind::all_gather, op.gathered.of(cut_.tokens) * cut_.sequences, out);
     cast(op, kind, shape_of(op).k, out);
@@ -44,7 +49,7 @@ class LayerWriter {
     if (beside > 0 && gathers) out.back().collective = LayerCollective{CollectiveKind::all_gather, input_size(op) * beside};
     if (beside > 0 && reduces) out.back().collective = LayerCollective{reduction(op), output_size(op) * beside};
     exchange_context(op, false, first, out);
-    if (reduces) collect(reduction(op), output_size(op) * (1 - beside), out);
+    if (reduces) collect_rows(reduction(op), output_size(op) * (1 - beside), kind, out);
     if (op.exchange == ItemExchange::dispatch) send_out(op, false, out);
     if (op.group == "loss" && op.cut == TensorCut::vocabulary)
       for (int i = 0; i < kLossReductions; ++i) collect(CollectiveKind::all_reduce, kLossReductionBytes * rows(), out);
@@ -57,7 +62,7 @@ class LayerWriter {
     const std::size_t first = out.size();
     forward(op, TaskKind::recompute, out);
     if (cut_.recompute != RecomputeKind::selective || !software_.selective_keeps_products) return;
-    const auto is_sum = [&](const Piece& piece) { return piece.kind == TaskKind::tensor && op.cut == TensorCut::row; };
+    const auto is_sum = [&](const Piece& piece) { return op.cut == TensorCut::row && (piece.kind == TaskKind::tensor || piece.name == kRowCopy); };
     out.erase(std::remove_if(out.begin() + std::ptrdiff_t(first), out.end(), is_sum), out.end());
   }
 
@@ -66,7 +71,7 @@ class LayerWriter {
     if (op.exchange == ItemExchange::dispatch) bring_back(op, true, out);
     const bool gathers = leaves_partial_sums(op) && splits_rows(op) && ends_join(op);
     const double beside = runs_in_parts(op) ? 1 - 1.0 / cut_.tensor : 0;
-    if (gathers) collect(CollectiveKind::all_gather, output_size(op) * (1 - beside), out);
+    if (gathers) collect_rows(CollectiveKind::all_gather, output_size(op) * (1 - beside), TaskKind::backward, out);
     cast(op, TaskKind::backward, shape_of(op).n, out);
     std::vector<Piece> kernels = backward_pieces(op);
     if (gathers && beside > 0) kernels.front().collective = LayerCollective{CollectiveKind::all_gather, output_size(op) * beside};
@@ -212,6 +217,16 @@ class LayerWriter {
     if (cut_.tensor > 1) out.push_back({TaskKind::tensor, "tensor", std::nullopt, LayerCollective{kind, size}});
   }
 
+  /// Rows of the sequence. Where it is not the outermost axis, what was gathered is copied into order, and what is to be scattered before.
+  /// Source: PyTorch, torch/distributed/_functional_collectives.py (chunk and cat in all_gather_tensor and reduce_scatter_tensor).
+  void collect_rows(CollectiveKind kind, Bytes size, TaskKind task, std::vector<Piece>& out) const {
+    const bool copies = software_.copies_gathers && cut_.tensor > 1 && kind != CollectiveKind::all_reduce;
+    const Kernel copy{OperatorClass::memory_bound, {}, {}, size * 2, memory_bound_time(device_, size * 2)};
+    if (copies && kind == CollectiveKind::reduce_scatter) out.push_back({task, kRowCopy, copy, std::nullopt});
+    collect(kind, size, out);
+    if (copies && kind == CollectiveKind::all_gather) out.push_back({task, kRowCopy, copy, std::nullopt});
+  }
+
   void exchange_context(const Operator& op, bool backward, std::size_t first, std::vector<Piece>& out) const {
     if (cut_.context == 1 || !op.core_attention || op.name == "softmax") return;
     if (cut_.context_kind == ContextKind::ulysses)
@@ -263,9 +278,9 @@ class LayerWriter {
       out.insert(out.end(), kernels.begin(), kernels.end());
       return;
     }
-    if (gathers) collect(CollectiveKind::all_gather, input_size(op), out);
+    if (gathers) collect_rows(CollectiveKind::all_gather, input_size(op), TaskKind::backward, out);
     out.push_back(kernels.front());
-    if (reduces) collect(reduction(op), input_size(op), out);
+    if (reduces) collect_rows(reduction(op), input_size(op), TaskKind::backward, out);
     out.insert(out.end(), kernels.begin() + 1, kernels.end());
   }
 
@@ -276,7 +291,7 @@ class LayerWriter {
       return {OperatorClass::grouped_gemm, shape, Flops(2 * shape.m * shape.n * shape.k * shape.batch), element_size(type) * elements,
               grouped_gemm_time(device_, type, shape)};
     return {OperatorClass::gemm, shape, Flops(2 * shape.m * shape.n * shape.k * shape.batch),
-            element_size(type) * elements, gemm_time(device_, type, shape)};
+            element_size(type) * elements, is_batched(op) ? batched_gemm_time(device_, type, shape) : gemm_time(device_, type, shape)};
   }
 
   /// Casts an operand of [rows x width] to the product's type.
@@ -285,8 +300,17 @@ class LayerWriter {
     const double tokens = op.kind == OperatorClass::grouped_gemm ? routed_rows(op) : rows() * (op.cut == TensorCut::sequence ? share(op.cut) : 1.0);
     const bool experts = op.kind == OperatorClass::grouped_gemm;  // their tokens come from an exchange, not from a kernel that casts them
     if (experts && software_.fused_experts) return;
-    const Bytes moved = kCastBytes * ((experts ? 1 : kExposedCast) * tokens / cut_.grid.rows * width);
+    const Bytes moved = cast_bytes(experts) * (tokens / cut_.grid.rows * width);
     out.push_back({kind, op.name + " cast", Kernel{OperatorClass::memory_bound, {}, {}, moved, memory_bound_time(device_, moved)}, std::nullopt});
+  }
+
+  [[nodiscard]] Bytes cast_bytes(bool experts) const {
+    switch (software_.operand_scaling) {
+      case OperandScaling::tensorwise: return kTensorwiseCastBytes;
+      case OperandScaling::rowwise: return kRowwiseCastBytes;
+      case OperandScaling::delayed: break;
+    }
+    return kCastBytes * (experts ? 1 : kExposedCast);
   }
 
   Kernel traffic(const Operator& op, Bytes bytes) const {

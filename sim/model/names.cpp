@@ -57,6 +57,8 @@ constexpr Words<LossKernel, 4> kLossKernels{{{LossKernel::eager, "eager"},
                                              {LossKernel::vocab_parallel, "vocab_parallel"},
                                              {LossKernel::vocab_parallel_fused, "vocab_parallel_fused"},
                                              {LossKernel::fused_in_place, "fused_in_place"}}};
+constexpr Words<OperandScaling, 3> kOperandScalings{
+    {{OperandScaling::delayed, "delayed"}, {OperandScaling::tensorwise, "tensorwise"}, {OperandScaling::rowwise, "rowwise"}}};
 
 constexpr std::array kTaskKinds{"forward", "backward", "recompute", "weight_gradient", "tensor",  "pipeline",
                                 "data",    "expert",   "context",   "optimizer",       "offload", "other"};
@@ -72,6 +74,8 @@ std::string_view name(AttentionKernel kernel) { return word(kAttentionKernels, k
 std::optional<AttentionKernel> attention_kernel_from(std::string_view text) { return value_of(kAttentionKernels, text); }
 std::string_view name(LossKernel kernel) { return word(kLossKernels, kernel); }
 std::optional<LossKernel> loss_kernel_from(std::string_view text) { return value_of(kLossKernels, text); }
+std::string_view name(OperandScaling scaling) { return word(kOperandScalings, scaling); }
+std::optional<OperandScaling> operand_scaling_from(std::string_view text) { return value_of(kOperandScalings, text); }
 const char* name(TaskKind kind) { return kTaskKinds.at(static_cast<std::size_t>(kind)); }
 const char* name(MemoryClass kind) { return kMemoryClassNames.at(static_cast<std::size_t>(kind)); }
 

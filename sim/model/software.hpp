@@ -13,11 +13,16 @@ namespace trainyard {
 enum class AttentionKernel { unfused, fused_softmax, flash_1, flash_triton, flash_2, cudnn };
 /// How the loss handles logits, which sets its bytes: each fp32 copy kept or not (memory.md §4).
 enum class LossKernel { eager, vocab_parallel, vocab_parallel_fused, fused_in_place };
+/// How operands of fp8 and fp4 products get their scales: known before, so that the cast hides in the kernel in front (`delayed`), or from the
+/// operand's own maximum, whole (`tensorwise`) or row by row (`rowwise`).
+enum class OperandScaling { delayed, tensorwise, rowwise };
 
 [[nodiscard]] std::string_view name(AttentionKernel kernel);
 [[nodiscard]] std::optional<AttentionKernel> attention_kernel_from(std::string_view name);
 [[nodiscard]] std::string_view name(LossKernel kernel);
 [[nodiscard]] std::optional<LossKernel> loss_kernel_from(std::string_view name);
+[[nodiscard]] std::string_view name(OperandScaling scaling);
+[[nodiscard]] std::optional<OperandScaling> operand_scaling_from(std::string_view name);
 
 struct Software {
   std::string name;                      ///< preset, e.g. "megatron-core-2024"
@@ -50,6 +55,8 @@ struct Software {
   bool narrow_weights = false;           ///< of fp8 and fp4 products only the operands' type is kept (fp8 primary weights; without the transposed copies of Hopper)
   bool keeps_gradient_copies = false;    ///< fp32 gradients beside those of the product's type: the optimizer's part, or all where they add up in fp32
   bool keeps_gathered_input = false;     ///< sequence parallelism keeps a product's gathered input instead of gathering again
+  bool copies_gathers = false;           ///< the sequence is not the outermost axis: a gather along it ends, and a scatter begins, with a copy into order
+  OperandScaling operand_scaling = OperandScaling::delayed;
   DataType gradient_type = DataType::fp32;          ///< of the main gradients kept
   DataType gradient_reduce_type = DataType::fp32;   ///< on the wire
   friend bool operator==(const Software&, const Software&) = default;

@@ -117,6 +117,7 @@ std::string switches_text(const Software& software) {
                                      {"cached_gradient_dummies", software.cached_gradient_dummies},
                                      {"gathers_logits", software.gathers_logits},
                                      {"keeps_gathered_input", software.keeps_gathered_input},
+                                     {"copies_gathers", software.copies_gathers},
                                      {"splits_tensor_products", software.splits_tensor_products},
                                      {"fused_gradient_accumulation", software.fused_gradient_accumulation},
                                      {"selective_keeps_products", software.selective_keeps_products},

@@ -73,6 +73,35 @@ TEST_CASE("inputs that are kept are not gathered again") {
   CHECK(counted(again.backward) == Counts{{kGather, 4}, {kScatter, 2}});
 }
 
+TEST_CASE("rows gathered along an inner axis are copied into order: 4 bytes an element for each gather and scatter") {
+  const LayerWork plain = work_of(fixture::workload("llama-2-7b", 2048, "{preset: torchtitan-2024, copies_gathers: false}"), kDecoder, cut_of(8, true));
+  const LayerWork copied = work_of(fixture::workload("llama-2-7b", 2048, "torchtitan-2024"), kDecoder, cut_of(8, true));
+  const auto copies = [](const std::vector<Piece>& pieces) {
+    Bytes sum;
+    for (const Piece& piece : pieces)
+      if (piece.kernel && piece.name == "rows in order") sum += piece.kernel->bytes;
+    return sum.value;
+  };
+  CHECK(copies(plain.forward) + copies(plain.backward) == 0);
+  CHECK(copies(copied.forward) == Approx(4 * 4.0 * 2048 * 4096));  // two gathers, two scatters
+  CHECK(copies(copied.backward) == Approx(4 * 4.0 * 2048 * 4096));
+  CHECK(counted(copied.forward) == counted(plain.forward));
+}
+
+TEST_CASE("casts with scales of their own: 6 bytes an element of the operand by tensors, 8 by rows, 1.8 where the scale is known") {
+  const auto cast_bytes = [](const char* scaling) {
+    const Workload workload = fixture::workload("llama-2-7b", 2048, "{preset: megatron-core-2024, operand_scaling: " + std::string(scaling) + "}", "fp8");
+    const Cluster cluster = fixture::one_node("H100-SXM5-80GB");
+    const LayerWork work = layer_work(workload.modules[0].types[index(kDecoder)], cut_of(1, false), cluster.type_of(DeviceId(0)), workload.precision, workload.software);
+    for (const Piece& piece : work.forward)
+      if (piece.name == "qkv cast") return piece.kernel->bytes.value;
+    return 0.0;
+  };
+  CHECK(cast_bytes("delayed") == Approx(1.8 * 2048 * 4096));
+  CHECK(cast_bytes("tensorwise") == Approx(6.0 * 2048 * 4096));
+  CHECK(cast_bytes("rowwise") == Approx(8.0 * 2048 * 4096));
+}
+
 TEST_CASE("gathered logits: one gather of all of them, no reductions, and 20 bytes a logit instead of 14 / t") {
   const Workload workload = fixture::workload("llama-2-7b", 2048, "alephalpha-2024");
   const LayerWork head = work_of(workload, kHead, cut_of(4, false));

@@ -23,12 +23,14 @@ void set_lora(const CsvRow& row, TrainingRun& run) {
   run.sequence_parallel = row.has("model", "Llama") ? "true" : "false";
 }
 
-/// torchtitan compiles blocks where its tables say so, else norms, rotary positions and activations are eager. The kernels of AutoModel
-/// are Transformer Engine's.
+/// torchtitan compiles blocks where its tables say so, else norms, rotary positions and activations are eager; its asynchronous tensor
+/// parallelism moves parts that are in order. The kernels of AutoModel are Transformer Engine's.
 std::string software_of(const CsvRow& row) {
   const bool torchtitan = row.is("source_set", "torchtitan");
   const char* eager = torchtitan && !row.has("kernels", "compile") ? ", fused_norm: false, fused_rope: false, fused_activation: false" : "";
-  return fmt::format("{{preset: torchtitan-2024, overlap_tensor: {}{}{}}}", row.has("kernels", "sync"), eager,
+  const char* parts = row.has("kernels", "sync") ? ", copies_gathers: false" : "";
+  const char* scaling = row.has("kernels", "rowwise") ? ", operand_scaling: rowwise" : "";
+  return fmt::format("{{preset: torchtitan-2024, overlap_tensor: {}{}{}{}{}}}", row.has("kernels", "sync"), parts, scaling, eager,
                      torchtitan ? "" : ", attention: cudnn");
 }
 

@@ -252,6 +252,8 @@ std::vector<std::pair<std::string, std::string>> switches_of(const Software& it)
           {"cached_gradient_dummies", truth(it.cached_gradient_dummies)},
           {"gathers_logits", truth(it.gathers_logits)},
           {"keeps_gathered_input", truth(it.keeps_gathered_input)},
+          {"copies_gathers", truth(it.copies_gathers)},
+          {"operand_scaling", std::string(name(it.operand_scaling))},
           {"splits_tensor_products", truth(it.splits_tensor_products)},
           {"fused_gradient_accumulation", truth(it.fused_gradient_accumulation)},
           {"selective_keeps_products", truth(it.selective_keeps_products)},
