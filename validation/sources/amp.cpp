@@ -1,5 +1,6 @@
 // AMP (arXiv:2210.07297): real trials of Megatron-DeepSpeed on V100 and T4 instances, no recomputation, fp32 gradient
-// reduction.
+// reduction. Its script (DachengLi1/AMP, examples/ds_pretrain_gpt2_pipe.sh) asks for none of Megatron 1.1.5's fusions, all of which are
+// off by default.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,8 +58,8 @@ void map(const CsvRow& row, Measurement& into) {
   run.global_batch = row.count("gbs");
   run.precision = "fp16";
   run.software =
-      "{preset: deepspeed-2022, pipeline_scatter_gather: false, distributed_optimizer: false, gradient_reduce_type: "
-      "fp32}";
+      "{preset: deepspeed-2022, attention: unfused, fused_activation: false, pipeline_scatter_gather: false, "
+      "distributed_optimizer: false, gradient_reduce_type: fp32}";
   run.tensor = row.count("tp");
   run.pipeline = row.count("pp");
   run.micro_batch = row.count("mbs");
