@@ -143,6 +143,9 @@ std::string yardstick_table(const std::vector<ComparedRow>& rows) {
   return text + "\n";
 }
 
+/// Sources of so few jobs show each of them.
+constexpr std::size_t kFewOrders = 4;
+
 /// By source: groups, means over them, and the worst of each.
 std::string ranking_table(const std::vector<ComparedRow>& rows) {
   std::map<std::string, std::vector<RankedGroup>> by_source;
@@ -162,6 +165,8 @@ std::string ranking_table(const std::vector<ComparedRow>& rows) {
     }
     text += fmt::format("{:<14} {:>6} {:>6} {:>9.2f} {:>11.2f} {:>11.1f}% {:>12.1f}%\n", source, groups.size(), count, tau, lowest,
                         100 * regret, 100 * worst);
+    if (groups.size() > kFewOrders) continue;
+    for (const RankedGroup& g : groups) text += fmt::format("{:>21} {:>9.2f} {:>37.1f}%  {}\n", g.rows, g.tau, 100 * g.regret, g.name);
   }
   return text + "\n";
 }
@@ -217,14 +222,17 @@ std::string comparison_table(const std::vector<ComparedRow>& rows, std::size_t w
 }
 
 std::string comparison_json(const std::vector<ComparedRow>& rows, const std::string& version) {
-  Json records = Json::array(), groups = Json::array(), reasons = Json::array();
+  Json records = Json::array(), groups = Json::array(), orders = Json::array(), reasons = Json::array();
   for (const ComparedRow& row : rows) records.push_back(record_of(row));
   for (const GroupErrors& group : group_errors(rows)) groups.push_back(group_json(group));
+  for (const RankedGroup& g : ranked_groups(rows))
+    orders.push_back({{"source", g.source}, {"job", g.name}, {"rows", g.rows}, {"tau", g.tau}, {"regret", g.regret}});
   for (const auto& [reason, count] : counted_reasons(rows)) reasons.push_back({{"reason", reason}, {"count", count}});
   const Json document{{"schema", "trainyard/validation/1"},
                       {"version", version},
                       {"rows", records},
                       {"groups", groups},
+                      {"orders", orders},
                       {"not_predicted", reasons}};
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
