@@ -10,7 +10,10 @@ namespace {
 
 class Megatron final : public Strategy {
  public:
-  explicit Megatron(const StrategyOptions& options) { search_.simulate = int(options.values["simulate"].integer_or(search_.simulate)); }
+  explicit Megatron(const StrategyOptions& options) {
+    search_.simulate = int(options.values["simulate"].integer_or(search_.simulate));
+    search_.most_context = int(options.values["context"].integer_or(1));
+  }
 
   PlanOrInfeasible plan(const PlanningContext& context) override {
     std::vector<NodeId> nodes;
@@ -28,7 +31,8 @@ const StrategyRegistrar registrar({
     .name = "megatron",
     .summary = "equal tensor x pipeline x data layout over all GPUs, the best of what Megatron-LM's rules allow",
     .paper = "Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM, SC'21, arXiv 2104.04473",
-    .options = schema::object({schema::optional("simulate", schema::integer(between(1, 10000), "candidates that are simulated"), "20")},
+    .options = schema::object({schema::optional("simulate", schema::integer(between(1, 10000), "candidates that are simulated"), "20"),
+                               schema::optional("context", schema::integer(between(1, 1024), "largest degree of a context axis that is tried, powers of two"), "1")},
                               "options of megatron"),
     .simplified = {"sizes are searched instead of chosen by heuristics", "interleaved schedules are not tried yet"},
     .make = [](const StrategyOptions& options, Diagnostics&) { return std::make_unique<Megatron>(options); },

@@ -1,7 +1,7 @@
 // Every module of a multimodal model in its own layout: the encoder of images replicated at low tensor degree beside a
 // language model that is cut finer, on the same GPUs or on GPUs of its own before it. Paper: Heterogeneous Parallelism
 // for Multimodal LLM Training (Megatron "MIMO"), arXiv 2605.27678. Colocated, the boundary gathers or slices along the
-// batch; apart, the encoder is a stage before the pipeline, and its replicas send to those of the language model.
+// batch, and before a pipeline the encoder works through the whole batch first; apart, the encoder is a stage before the pipeline, and its replicas send to those of the language model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,7 +47,8 @@ class MimoSearch {
       return Infeasible{"mimo plans for several modules: the model has no encoder of images", {}, {}};
     const int all = int(gpus_.size()),
               node = int(gpus_of(context_.cluster, context_.cluster.devices[index(gpus_.front())].node).size());
-    if (options_.colocated) shapes_on(all, 1, node, [&](const Shape& shape) { add_colocated(shape); });
+    if (options_.colocated)
+      shapes_on(all, 1 << 10, node, [&](const Shape& shape) { shape.pipeline == 1 ? add_colocated(shape) : add_before_pipeline(shape); });
     if (options_.apart)
       for (int encoders = std::min(node, all / 2); encoders >= 1 && encoders <= all / 2; encoders += node)
         shapes_on(all - encoders, 1 << 10, node, [&](const Shape& shape) { add_apart(shape, encoders); });
@@ -104,17 +105,39 @@ class MimoSearch {
     }
   }
 
+  /// Three phases on the same GPUs: the encoder works through the batch, then the language model's pipeline, then the encoder backward. The
+  /// encoder's data ranks share the images of a sample; it holds its activations through the second phase, so that it may recompute alone.
+  void add_before_pipeline(const Shape& shape) {
+    for (int tensor = 1; tensor <= shape.tensor; tensor *= 2)
+      for (const RecomputeKind recompute : {shape.recompute, RecomputeKind::full}) {
+        std::vector<Stage> stages = language_stages(shape, gpus_.begin());
+        Stage encoder;
+        encoder.devices = gpus_;
+        encoder.chunks = {encoder_};
+        encoder.rules = {rule_of({}, int(gpus_.size()) / tensor, tensor, recompute)};
+        stages.insert(stages.begin(), std::move(encoder));
+        add(std::move(stages), shape, "colocated");
+        if (shape.recompute == RecomputeKind::full) break;
+      }
+  }
+
   void add_apart(const Shape& shape, int encoders) {
     if (std::fmod(shape.micro_batch * shape.data, encoders) != 0) return;
-    std::vector<Stage> stages(std::size_t(shape.pipeline) + 1);
-    stages[0].devices.assign(gpus_.begin(), gpus_.begin() + encoders);
-    stages[0].chunks = {encoder_};
-    stages[0].rules = {rule_of({}, encoders, 1, shape.recompute)};
-    auto next = gpus_.begin() + encoders;
-    const std::size_t decoders =
-        language_.size() - 2;  // with the embedding before the first and the head behind the last
+    std::vector<Stage> stages = language_stages(shape, gpus_.begin() + encoders);
+    Stage encoder;
+    encoder.devices.assign(gpus_.begin(), gpus_.begin() + encoders);
+    encoder.chunks = {encoder_};
+    encoder.rules = {rule_of({}, encoders, 1, shape.recompute)};
+    stages.insert(stages.begin(), std::move(encoder));
+    add(std::move(stages), shape);
+  }
+
+  /// The pipeline of the language model, its embedding before the first and its head behind the last stage.
+  std::vector<Stage> language_stages(const Shape& shape, std::vector<DeviceId>::const_iterator next) const {
+    std::vector<Stage> stages(static_cast<std::size_t>(shape.pipeline));
+    const std::size_t decoders = language_.size() - 2;
     for (int s = 0; s < shape.pipeline; ++s) {
-      Stage& stage = stages[std::size_t(s) + 1];
+      Stage& stage = stages[std::size_t(s)];
       stage.devices.assign(next, next + shape.data * shape.tensor);
       next += shape.data * shape.tensor;
       const std::size_t from = decoders * std::size_t(s) / std::size_t(shape.pipeline) + (s > 0 ? 1 : 0);
@@ -123,11 +146,12 @@ class MimoSearch {
       stage.chunks = {{language_.begin() + std::ptrdiff_t(from), language_.begin() + std::ptrdiff_t(to)}};
       stage.rules = {rule_of({}, shape.data, shape.tensor, shape.recompute)};
     }
-    add(std::move(stages), shape);
+    return stages;
   }
 
-  void add(std::vector<Stage> stages, const Shape& shape) {
+  void add(std::vector<Stage> stages, const Shape& shape, const char* schedule = "1f1b") {
     Part part;
+    part.schedule = schedule;
     part.stages = std::move(stages);
     Pipeline pipeline{batch(), {}, int(std::lround(batch() / (shape.data * shape.micro_batch))), {}};
     for (std::size_t s = 0; s < part.stages.size(); ++s) pipeline.stages.push_back(id_at<StageId>(s));

@@ -53,10 +53,12 @@ class Checker {
 
   void pattern() {
     if (double(a_.pattern.size()) != a_.layers) add("pattern", fmt::format("pattern names {} layers, not {:.0f}", a_.pattern.size(), a_.layers));
-    if (a_.pattern.find_first_not_of(a_.is_diffusion() ? "DESX" : "M*-") != std::string::npos)
-      add("pattern", fmt::format("pattern holds letters other than {}", a_.is_diffusion() ? "D, E, S and X" : "M, * and -"));
-    if (a_.experts > 0 || a_.window > 0 || a_.block != Block::sequential || a_.latent_attention())
-      add("pattern", "pattern with experts, a window, parallel blocks or latent attention: not simulated yet");
+    if (a_.pattern.find_first_not_of(a_.is_diffusion() ? "DESX" : "M*-E") != std::string::npos)
+      add("pattern", fmt::format("pattern holds letters other than {}", a_.is_diffusion() ? "D, E, S and X" : "M, *, - and E"));
+    const bool routed = !a_.is_diffusion() && a_.pattern.find('E') != std::string::npos;
+    if (routed != (a_.experts > 0)) add("pattern", "the letter E of a pattern and experts go together");
+    if (a_.dense_layers > 0 || a_.expert_every > 1 || a_.window > 0 || a_.block != Block::sequential || a_.latent_attention())
+      add("pattern", "pattern with dense_layers, expert_every, a window, parallel blocks or latent attention: not simulated yet");
     if (a_.pattern.find('M') == std::string::npos) return;
     for (const auto& [key, value] : {std::pair("mamba_heads", a_.mamba_heads), std::pair("mamba_head_size", a_.mamba_head_size),
                                      std::pair("state_size", a_.state_size), std::pair("mamba_groups", a_.mamba_groups),
@@ -164,8 +166,8 @@ std::string details_text(const Architecture& a) {
   if (a.is_diffusion())
     text += fmt::format("layers: {} (D, E: image and text apart, S: together, X: cross-attention), {} text tokens\n", a.pattern, grouped(a.text_tokens));
   else if (!a.pattern.empty())
-    text += fmt::format("layers: {} (M: Mamba-2, {:.0f} heads of {:.0f}, state {:.0f}; *: attention; -: MLP)\n", a.pattern, a.mamba_heads,
-                        a.mamba_head_size, a.state_size);
+    text += fmt::format("layers: {} (M: Mamba-2, {:.0f} heads of {:.0f}, state {:.0f}; *: attention; -: MLP{})\n", a.pattern, a.mamba_heads,
+                        a.mamba_head_size, a.state_size, a.experts > 0 ? "; E: experts" : "");
   if (a.vision)
     text += fmt::format("images: {:.0f} layers, hidden {}, {:.0f} heads, {} patches, {:.0f} to a token\n", a.vision->layers, grouped(a.vision->hidden),
                         a.vision->heads, grouped(a.vision->tokens), a.vision->merge);

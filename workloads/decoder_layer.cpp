@@ -20,8 +20,11 @@ class DecoderLayer {
   }
 
   LayerType build_mlp() {
-    mlp();
-    layer_.name = "mlp";
+    if (sparse_)
+      experts();
+    else
+      mlp();
+    layer_.name = sparse_ ? "experts" : "mlp";
     return std::move(layer_);
   }
 
@@ -344,8 +347,8 @@ LayerType attention_layer(const Architecture& architecture, const OperatorContex
   return DecoderLayer(architecture, context, false).build_attention();
 }
 
-LayerType mlp_layer(const Architecture& architecture, const OperatorContext& context) {
-  return DecoderLayer(architecture, context, false).build_mlp();
+LayerType mlp_layer(const Architecture& architecture, const OperatorContext& context, bool sparse) {
+  return DecoderLayer(architecture, context, sparse).build_mlp();
 }
 
 }  // namespace trainyard

@@ -164,7 +164,7 @@ std::vector<SchemaField> architecture_fields() {
   for (const SizeKey& size : kSizes)
     fields.push_back(schema::optional(size.name, schema::integer(between(1, size.highest), size.help)));
   for (const FlagKey& flag : kFlags) fields.push_back(schema::optional(flag.name, schema::boolean(flag.help)));
-  fields.push_back(schema::optional("pattern", schema::text("a letter a layer: M Mamba-2, * attention, - MLP, each one branch; with latent D, E, S, X: see workloads/README.md")));
+  fields.push_back(schema::optional("pattern", schema::text("a letter a layer: M Mamba-2, * attention, - MLP, E experts, each one branch; with latent D, E, S, X: see workloads/README.md")));
   fields.push_back(schema::optional("vision", vision_schema()));
   fields.push_back(schema::optional("positions", schema::choice(kPositions, "how positions enter")));
   fields.push_back(schema::optional("norm", schema::choice(kNorms, "LayerNorm, LayerNorm without bias, or RMSNorm")));

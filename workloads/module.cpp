@@ -77,6 +77,7 @@ LayerType decoder_of(DecoderKind kind, Architecture a, const OperatorContext& co
   if (kind.branch == 'M') return mamba_layer(a, context);
   if (kind.branch == '*') return attention_layer(a, context);
   if (kind.branch == '-') return mlp_layer(a, context);
+  if (kind.branch == 'E' && !a.is_diffusion()) return mlp_layer(a, context, true);
   if (kind.branch != ' ') return diffusion_layer(a, context, kind.branch);
   if (kind.global) a.window = 0;
   LayerType layer = decoder_layer(a, context, kind.sparse);
@@ -143,7 +144,7 @@ Module build_module(const Architecture& a, const OperatorContext& context) {
   module.vocabulary = padded_vocabulary(a);
   const bool mixed = has_local_and_global_layers(a, context);
   const auto kind_of = [&](int i) {
-    return DecoderKind{a.is_sparse(i), mixed && (i + 1) % static_cast<int>(a.global_every) == 0, a.pattern.empty() ? ' ' : a.pattern[std::size_t(i)]};
+    return DecoderKind{a.pattern.empty() && a.is_sparse(i), mixed && (i + 1) % static_cast<int>(a.global_every) == 0, a.pattern.empty() ? ' ' : a.pattern[std::size_t(i)]};
   };
   module.types = {embedding_layer(a, context), decoder_of(kind_of(0), a, context), head_layer(a, context)};
   if (a.vision) add_vision(a, context, module);

@@ -26,7 +26,7 @@ struct OperatorContext {
 [[nodiscard]] LayerType decoder_layer(const Architecture& architecture, const OperatorContext& context, bool sparse = false);
 /// Half a decoder layer, for models whose layers are one branch each.
 [[nodiscard]] LayerType attention_layer(const Architecture& architecture, const OperatorContext& context);
-[[nodiscard]] LayerType mlp_layer(const Architecture& architecture, const OperatorContext& context);
+[[nodiscard]] LayerType mlp_layer(const Architecture& architecture, const OperatorContext& context, bool sparse = false);
 /// A Mamba-2 layer. FLOPs of its scan: 7 x width x state a token forward, as Megatron-LM counts them (training.py), and twice that backward.
 /// Source: Dao and Gu, arXiv 2405.21060 §6 (the scan by chunks), §7 (the block).
 [[nodiscard]] LayerType mamba_layer(const Architecture& architecture, const OperatorContext& context);

@@ -161,7 +161,7 @@ std::vector<LayerMemory> layer_memory(const Module& module, std::span<const Laye
       held.logits = layer.logits;
       held.gathered = grid_blocks(type, own, workload.precision);
       held.transient = held.gathered;
-      if (has_attention(type)) held.transient += backward_transient(type, own, device, workload, module.hidden);
+      if (is_block(type)) held.transient += backward_transient(type, own, device, workload, module.hidden);
       held.transient = std::max(held.transient, head_transient(type, own, workload, module.hidden, layer.logits));
       memory.push_back(held);
     }

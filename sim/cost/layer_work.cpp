@@ -463,11 +463,13 @@ double parameter_share(const Operator& op, const LayerCut& how) {
   return op.cut == TensorCut::sequence || op.cut == TensorCut::routed ? 1 : remaining_share(op.cut, how);
 }
 
-bool has_attention(const LayerType& layer) {
-  return std::ranges::any_of(layer.operators, [](const Operator& op) { return op.core_attention; });
+bool is_block(const LayerType& layer) {
+  return std::ranges::any_of(layer.operators, [](const Operator& op) {
+    return op.core_attention || op.group == "mlp" || op.group == "experts" || op.group == "mamba";
+  });
 }
 
-bool can_recompute(const LayerType& layer) { return layer.only_measured() || has_attention(layer); }
+bool can_recompute(const LayerType& layer) { return layer.only_measured() || is_block(layer); }
 
 LayerWork layer_work(const LayerType& layer, const LayerCut& cut, const DeviceType& device, DataType precision,
                      const Software& software) {

@@ -83,8 +83,9 @@ struct LayerWork {
 [[nodiscard]] LayerWork layer_work(const LayerType& layer, const LayerCut& cut, const DeviceType& device, DataType precision,
                                    const Software& software);
 
-[[nodiscard]] bool has_attention(const LayerType& layer);
-/// Recompute applies to layers with attention (embedding and head always keep their activations) and to all without operators.
+/// A block of a transformer or one of its branches: attention, MLP, experts or a Mamba layer; not the embedding, the head or a projector.
+[[nodiscard]] bool is_block(const LayerType& layer);
+/// Recompute applies to blocks (embedding and head always keep their activations) and to all layers without operators.
 [[nodiscard]] bool can_recompute(const LayerType& layer);
 
 /// What `cut` leaves of an amount: 1, 1/t, or (sequence) 1/t with sequence parallelism; of routed tokens what comes to this device; on a

@@ -25,7 +25,7 @@ double largest_distinct_matrices(const Module& module, std::span<const LayerId> 
   double largest = 0;
   for (const LayerId id : layers) {
     const LayerType& type = module.types[index(module.layers[index(id)].type)];
-    if (!has_attention(type)) continue;
+    if (!is_block(type)) continue;
     double sum = 0;
     for (const Operator& op : type.operators)
       if (is_trained_matrix(op))

@@ -55,6 +55,7 @@ StageOrder named_order(const std::string& schedule, const StagePosition& at) {
   const int all = at.micro_batches * at.chunks;
   if (schedule == "zb_v") return v_shaped_order(at);
   if (schedule == "dualpipe") return bidirectional_order(at);
+  if (schedule == "colocated") return encoder_first_order(at);
   if (schedule == "breadth_first") return one_forward_one_backward(passes_of(at, at.micro_batches), all);
   const int group = at.chunks == 1 ? at.micro_batches : at.stages;
   const StageOrder order = one_forward_one_backward(passes_of(at, group), passes_in_flight(schedule, at));
@@ -80,6 +81,19 @@ StageOrder annotated(StageOrder order) {
 }
 
 }  // namespace
+
+StageOrder encoder_first_order(const StagePosition& at) {
+  const int count = at.micro_batches;
+  StageOrder order;
+  if (at.stage == 0) {
+    for (int m = 0; m < count; ++m) order.push_back({'F', m, 0});
+    for (int m = 0; m < count; ++m) order.push_back({'B', m, 0});
+  } else {
+    order = one_forward_one_backward(passes_of({at.stage - 1, at.stages - 1, 1, count}, count), std::min(at.stages - at.stage, count));
+  }
+  for (std::size_t i = 0; i < order.size(); ++i) order[i].turn = int(i) + (at.stage > 0 ? count : order[i].kind == 'B' ? 2 * count : 0);
+  return order;
+}
 
 bool overlaps_transfers(const std::string& schedule) { return schedule != "1f1b" && schedule != "gpipe"; }
 

@@ -12,4 +12,8 @@ namespace trainyard {
 /// micro-batches in each direction.
 [[nodiscard]] StageOrder bidirectional_order(const StagePosition& at);
 
+/// colocated: the first stage works on the devices of all others. All its forward passes, then 1f1b over the others, then its backward passes.
+/// Source: Megatron-LM, models/mimo/colocated_schedule.py (three phases), arXiv 2605.27678.
+[[nodiscard]] StageOrder encoder_first_order(const StagePosition& at);
+
 }  // namespace trainyard

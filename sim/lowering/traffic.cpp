@@ -57,7 +57,8 @@ void add_together(std::vector<Communicator> groups, TrafficMap& traffic) {
   }
 }
 
-/// One exchange between the cells of neighbouring stages: as many device pairs as the wider cell has members, all at once.
+/// One exchange between the cells of neighbouring stages: as many device pairs as the wider cell has members, all at once. What a device has
+/// already stays where it is.
 Communicator transfer(CommunicatorKind kind, const Cell& from, int from_id, const Cell& to, int to_id, const Router& router) {
   Communicator group;
   group.kind = kind;
@@ -68,9 +69,12 @@ Communicator transfer(CommunicatorKind kind, const Cell& from, int from_id, cons
   group.pairs = static_cast<int>(std::max(senders, receivers));
   std::map<LinkId, int> uses;
   for (int pair = 0; pair < group.pairs; ++pair) {
-    const Route& route = router.route(from.members[pair * senders / group.pairs], to.members[pair * receivers / group.pairs]);
+    const DeviceId sender = from.members[pair * senders / group.pairs], receiver = to.members[pair * receivers / group.pairs];
+    if (sender == receiver) continue;
+    const Route& route = router.route(sender, receiver);
+    const bool is_first = uses.empty();
     for (const LinkId link : route.links) ++uses[link];
-    if (pair == 0 || route.latency > group.hop_latency) {
+    if (is_first || route.latency > group.hop_latency) {
       group.hop_latency = route.latency;
       group.transport = router.transport_of(route);
     }
@@ -205,6 +209,7 @@ void add_transfers(const Placement& placement, const Router& router, TrafficMap&
       if (!after || placement.roles[after->role].position == placement.role(int(i)).position) continue;
       for (const Partner& next : placement.partners(int(i), after->role)) {
         const Cell &here = placement.cells[i], &there = placement.cells[next.cell];
+        if (here.members == there.members) continue;  // the device's own order says what waits for what
         Communicator forward = transfer(CommunicatorKind::forward_transfer, here, int(i), there, next.cell, router);
         Communicator backward = transfer(CommunicatorKind::backward_transfer, there, next.cell, here, int(i), router);
         forward.share = next.share;

@@ -214,6 +214,21 @@ void check_dualpipe(const PartView& view, Problems& problems) {
                     back.micro_batches));
 }
 
+/// The first stage stands on all devices of the others, which share none.
+void check_colocated(const PartView& view, std::size_t p, Problems& problems) {
+  const std::vector<StageId>& stages = view.part.pipelines[p].stages;
+  std::vector<DeviceId> others;
+  for (std::size_t s = 1; s < stages.size(); ++s) {
+    const std::vector<DeviceId>& devices = view.part.stages[index(stages[s])].devices;
+    others.insert(others.end(), devices.begin(), devices.end());
+  }
+  std::vector<DeviceId> first = stages.empty() ? others : view.part.stages[index(stages[0])].devices;
+  std::ranges::sort(first);
+  std::ranges::sort(others);
+  if (stages.size() < 2 || first != others)
+    problems.push_back(fmt::format("{}: schedule colocated needs a first stage on all devices of the other stages, which share none", view.pipeline_name(p)));
+}
+
 /// zb_v, dualpipe and tables say themselves what is held.
 void check_bound(const PartView& view, Problems& problems) {
   for (std::size_t s = 0; s < view.part.stages.size(); ++s)
@@ -229,9 +244,11 @@ void check_orders(const PartView& view, const PlanPhase& phase, Problems& proble
   for (std::size_t p = 0; p < view.part.pipelines.size(); ++p) {
     if (schedule == "table") TableRun(view, phase, p, problems).check();
     if (schedule == "zb_v") check_v(view, p, problems);
+    if (schedule == "colocated") check_colocated(view, p, problems);
   }
   if (schedule == "dualpipe") check_dualpipe(view, problems);
-  if (schedule == "table" || schedule == "zb_v" || schedule == "dualpipe" || schedule == "breadth_first") check_bound(view, problems);
+  if (schedule == "table" || schedule == "zb_v" || schedule == "dualpipe" || schedule == "breadth_first" || schedule == "colocated")
+    check_bound(view, problems);
 }
 
 }  // namespace trainyard::plan_check

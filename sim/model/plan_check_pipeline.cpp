@@ -63,6 +63,13 @@ int parts_of(const Settings& settings) {
   return settings.slices->rows * axis_size(*settings.layout, AxisKind::rows) * axis_size(*settings.layout, AxisKind::inner);
 }
 
+/// An encoder's data ranks may share the images of a sample: each takes whole ones.
+double pieces_of_sample(const PartView& view, LayerId layer) {
+  const Module& module = view.workload.modules[index(view.workload.passes[index(view.part.pass)].module)];
+  const LayerSamples& samples = module.types[index(module.layers[index(layer)].type)].samples;
+  return samples.width > 0 && view.workload.data.batch.empty() ? std::max(1.0, samples.sequences) : 1.0;
+}
+
 void check_stage_samples(const PartView& view, std::size_t p, std::size_t s, Problems& problems) {
   const Pipeline& pipeline = view.part.pipelines[p];
   const double samples = pipeline.batch / pipeline.micro_batches;
@@ -79,7 +86,7 @@ void check_stage_samples(const PartView& view, std::size_t p, std::size_t s, Pro
         return;
       }
       const int members = axis_size(layout, AxisKind::data) * axis_size(layout, AxisKind::shard);
-      if (!whole(samples / members) && reported.insert(members).second)
+      if (!whole(samples * pieces_of_sample(view, layer) / members) && reported.insert(members).second)
         problems.push_back(fmt::format("{}, {}: a micro-batch of {} samples does not divide over {} data ranks",
                                        view.pipeline_name(p), view.stage_name(s), samples, members));
       const int parts = parts_of(settings);

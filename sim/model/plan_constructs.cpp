@@ -105,7 +105,8 @@ bool stage_in_several_pipelines(const Question& q) {
 bool chunks_in_one_visit_schedule(const Question& q) {
   return any_part(q, [](const Part& part) {
     const bool several = std::ranges::any_of(part.stages, [](const Stage& stage) { return stage.chunks.size() > 1; });
-    return several && (part.schedule == "gpipe" || part.schedule == "1f1b" || part.schedule == "zb_h1" || part.schedule == "dualpipe");
+    return several && (part.schedule == "gpipe" || part.schedule == "1f1b" || part.schedule == "zb_h1" || part.schedule == "dualpipe" ||
+                       part.schedule == "colocated");
   });
 }
 
@@ -379,9 +380,9 @@ constexpr Construct kNotSimulated[] = {
     {"a part without pipelines",
      [](const Question& q) { return any_part(q, [](const Part& p) { return p.pipelines.empty(); }); }},
     {"a stage that several pipelines pass through", stage_in_several_pipelines},
-    {"a device in several stages but for schedule dualpipe",
-     [](const Question& q) { return device_in_several_stages(q) && !uses_schedule(q, "dualpipe"); }},
-    {"several `chunks` in a stage with schedule gpipe, 1f1b, zb_h1 or dualpipe", chunks_in_one_visit_schedule},
+    {"a device in several stages but for schedules dualpipe and colocated",
+     [](const Question& q) { return device_in_several_stages(q) && !uses_schedule(q, "dualpipe") && !uses_schedule(q, "colocated"); }},
+    {"several `chunks` in a stage with schedule gpipe, 1f1b, zb_h1, dualpipe or colocated", chunks_in_one_visit_schedule},
     {"a stream other than compute, d2h and h2d in `order`", orders_other_streams},
     {"@ of an operation other than R in `order`", delays_other_operations},
     {"schedule `asynchronous`", [](const Question& q) { return uses_schedule(q, "asynchronous"); }},

@@ -103,7 +103,7 @@ inline bool uses_schedule(const Question& q, std::string_view schedule) {
 
 /// Of one chunk each, on devices that work for no other.
 inline bool has_plain_stages(const Question& q) {
-  return !any_stage(q, [](const Stage& stage) { return stage.chunks.size() > 1; }) && !uses_schedule(q, "dualpipe");
+  return !any_stage(q, [](const Stage& stage) { return stage.chunks.size() > 1; }) && !uses_schedule(q, "dualpipe") && !uses_schedule(q, "colocated");
 }
 
 template <class Of>

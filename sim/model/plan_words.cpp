@@ -92,7 +92,7 @@ std::span<const Word<SwitchMode>> words<SwitchMode>() {
 
 const std::vector<std::string>& schedule_names() {
   static const std::vector<std::string> names{"gpipe", "1f1b",     "interleaved",   "zb_h1",
-                                              "zb_v",  "dualpipe", "breadth_first", "asynchronous"};
+                                              "zb_v",  "dualpipe", "breadth_first", "colocated", "asynchronous"};
   return names;
 }
 

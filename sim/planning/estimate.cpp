@@ -62,22 +62,26 @@ class Estimator {
     for (std::size_t r = 0; r < placement_.roles.size(); ++r) pipelines[placement_.roles[r].pipeline].push_back(int(r));
     Seconds tail{};
     for (const auto& [pipeline, roles] : pipelines) {
-      Seconds sum{}, slowest{}, stage{}, stage_tail{};
+      Seconds sum{}, slowest{}, stage{}, stage_tail{}, encoder{};
       for (const int role : roles) {
         const StageTimes times = stage_times(role);
         const bool begins = placement_.roles[role].section == 0;
         stage = (begins ? Seconds(0) : stage + resharding_time(role)) + times.forward + times.backward + times.transfer;
         stage_tail = (begins ? Seconds(0) : stage_tail) + exposed_exchange(role, times) + update_time(role);
         if (placement_.roles[role].section + 1 < placement_.roles[role].sections) continue;
-        sum += stage / double(placement_.roles[role].chunks.size());
-        slowest = std::max(slowest, stage);
         tail = std::max(tail, stage_tail);
         keep_fullest(role, estimate.memory);
+        if (placement_.part->schedule == "colocated" && placement_.roles[role].position == 0) {
+          encoder = stage;
+          continue;
+        }
+        sum += stage / double(placement_.roles[role].chunks.size());
+        slowest = std::max(slowest, stage);
       }
       const StageRole& first = placement_.roles[roles.front()];
       const Ramp ramp = ramp_of(placement_.part->schedule, first.stages);
       const Seconds others = (sum - slowest / double(first.chunks.size())) * ramp.share;
-      estimate.step_time = std::max(estimate.step_time, others + slowest * double(first.micro_batches * ramp.pipelines));
+      estimate.step_time = std::max(estimate.step_time, others + (slowest * double(ramp.pipelines) + encoder) * double(first.micro_batches));
     }
     estimate.step_time += tail;
     return estimate;

@@ -75,12 +75,13 @@ class UniformSearch {
       smallest_node = std::min(smallest_node, count);
     }
     for (int tensor = 1; tensor <= int(smallest_node); tensor *= 2)
-      if (sizes_.heads % tensor == 0 && sizes_.key_value_heads % tensor == 0) enumerate_pipelines(devices, tensor);
+      if (sizes_.heads % tensor == 0 && sizes_.key_value_heads % tensor == 0)
+        for (context_degree_ = 1; context_degree_ <= options_.most_context; context_degree_ *= 2) enumerate_pipelines(devices, tensor);
   }
 
   void enumerate_pipelines(const std::vector<DeviceId>& devices, int tensor) {
-    const int groups = int(devices.size()) / tensor;
-    if (groups * tensor != int(devices.size())) return;
+    const int together = tensor * context_degree_, groups = int(devices.size()) / together;
+    if (groups * together != int(devices.size())) return;
     for (int pipeline = 1; pipeline <= std::min(groups, sizes_.layers); ++pipeline) {
       if (groups % pipeline != 0 || sizes_.layers % pipeline != 0) continue;
       const int batch = int(context_.workload.global_batch), data = groups / pipeline;
@@ -103,6 +104,7 @@ class UniformSearch {
       ShortPlan shape;
       shape.expert = expert;
       shape.tensor = tensor;
+      shape.context = context_degree_;
       shape.pipeline = pipeline;
       shape.data = data;
       shape.micro_batch = micro_batch;
@@ -167,6 +169,7 @@ class UniformSearch {
   const UniformSearchOptions& options_;
   Router router_;
   ModelSizes sizes_;
+  int context_degree_ = 1;               ///< of the candidates that are being listed
   std::vector<Candidate> candidates_;
   std::vector<Rejected> rejected_;
   std::optional<MemoryReport> nearest_miss_;

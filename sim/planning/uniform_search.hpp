@@ -10,6 +10,7 @@ namespace trainyard {
 
 struct UniformSearchOptions {
   int simulate = 20;                     ///< candidates that are simulated
+  int most_context = 1;                  ///< largest degree of a context axis that is tried, powers of two
   std::vector<Settings> settings{Settings{}};   ///< tried with each shape, beside its recompute; slices where there is a tensor axis
 };
 
@@ -19,7 +20,7 @@ struct UniformPlan {
 };
 using UniformOrInfeasible = std::variant<UniformPlan, Infeasible>;
 
-/// tensor x pipeline x data x micro-batch x recompute by Megatron-LM's rules: tensor a power of two inside a node that divides the
+/// tensor x context x pipeline x data x micro-batch x recompute by Megatron-LM's rules: tensor a power of two inside a node that divides the
 /// (key-value) heads, pipeline divides the layers, data x micro-batch divides the batch, tensor x pipeline x data = devices.
 /// Candidates that fit are ranked in closed form and the best are simulated. Where the rules allow no layout on all of the nodes, the
 /// last nodes are left out until they do. `nodes`: whole nodes, in order.

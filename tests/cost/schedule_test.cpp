@@ -63,6 +63,17 @@ TEST_CASE("breadth first takes all micro-batches through one chunk, and back") {
   CHECK(order_of("breadth_first", {0, 2, 2, 2}) == "F0.0 F1.0 F0.1 F1.1 B0.1 B1.1 B0.0 B1.0 ");
 }
 
+TEST_CASE("colocated: the first stage works before and behind 1f1b over the others") {
+  CHECK(order_of("colocated", {0, 3, 1, 3}) == "F0 F1 F2 B0 B1 B2 ");
+  CHECK(order_of("colocated", {1, 3, 1, 3}) == "F0 F1 B0 F2 B1 B2 ");
+  CHECK(order_of("colocated", {2, 3, 1, 3}) == "F0 B0 F1 B1 F2 B2 ");
+  // Three turns of the encoder forward, six of the language model, three of the encoder backward.
+  CHECK(stage_order("colocated", {0, 3, 1, 3})[2].turn == 2);
+  CHECK(stage_order("colocated", {1, 3, 1, 3}).front().turn == 3);
+  CHECK(stage_order("colocated", {1, 3, 1, 3}).back().turn == 8);
+  CHECK(stage_order("colocated", {0, 3, 1, 3})[3].turn == 9);
+}
+
 TEST_CASE("zb_v fills the stages there and back") {
   // Two stages: the first holds chunks 0 and 3, the last 1 and 2.
   CHECK(order_of("zb_v", {0, 2, 2, 3}) ==

@@ -67,7 +67,7 @@ TEST_CASE("devices") {
   plan.phases[0].parts[0].stages[1].devices.clear();
   CHECK(lines(plan) == "stage 1: no devices\n");
   CHECK(errors("{layout: [data: 8], stages: [{devices: a.0, layers: [embedding, 0-3]}, {devices: a.0, layers: [4-7, "
-               "head]}]}") == "a device in several stages but for schedule dualpipe: not simulated yet\n");
+               "head]}]}") == "a device in several stages but for schedules dualpipe and colocated: not simulated yet\n");
 }
 
 TEST_CASE("ids out of range") {
@@ -106,7 +106,7 @@ TEST_CASE("layers") {
                "pipelines: [{stages: [one]}]}") == "stage two: in no pipeline\n");
   CHECK(errors("{layout: [data: 8], devices: a.0, pipelines: [{batch: 32}, {batch: 32}]}") ==
         "device a.0.0 holds layer embedding twice, in stage 0 and in stage 1\n"
-        "a device in several stages but for schedule dualpipe: not simulated yet\n");
+        "a device in several stages but for schedules dualpipe and colocated: not simulated yet\n");
 }
 
 TEST_CASE("batches") {
@@ -133,7 +133,7 @@ TEST_CASE("batches") {
   plan.phases[0].parts[0].schedule = "1f1bb";
   CHECK(lines(plan) ==
         "unknown schedule \"1f1bb\"; known: gpipe, 1f1b, interleaved, zb_h1, zb_v, dualpipe, breadth_first, "
-        "asynchronous\n"
+        "colocated, asynchronous\n"
         "stage 0: in_flight 0: at least 1\n"
         "stage 1: zero is 0 to 3, not 4\n"
         "stage 1: sync every 0 steps: at least 1\n"

@@ -80,7 +80,7 @@ TEST_CASE("constructs that are not simulated yet are named") {
   named("{devices: a.0, zero: 3, layout: [data: [2, 1, 1, 1, 1, 1, 1, 1]]}", "unequal shares of a data axis with `zero: 3` or a `shard` axis");
   named("{devices: a.0, batch: 64, layout: [data: 2, tensor: [2, 1, 1, 1]]}",
         "unequal shares of a tensor axis with other axes, several pipelines, `zero: 3` or a `home`");
-  named("{devices: a, pipeline: 2, data: 8, chunks: 2}", "several `chunks` in a stage with schedule gpipe, 1f1b, zb_h1 or dualpipe");
+  named("{devices: a, pipeline: 2, data: 8, chunks: 2}", "several `chunks` in a stage with schedule gpipe, 1f1b, zb_h1, dualpipe or colocated");
   named(
       "{pipelines: [{batch: 32, devices: a.0, layout: [data: 8], zero: 0}, {batch: 32, devices: a.1, layout: [data: 8], "
       "zero: 1}]}",

@@ -54,6 +54,13 @@ TEST_CASE("dualpipe needs two equal pipelines in opposite directions") {
         "dualpipe needs 2 pipelines, one in each direction, not 1\n");
 }
 
+TEST_CASE("colocated needs a first stage on the devices of all others") {
+  const std::string stages = ", layers: [embedding, 0-1]}, {devices: a.0, layers: [2-3], layout: [data: 8]}, {devices: a.1, layers: [4-7, head], layout: [data: 8]}]}";
+  CHECK(check_on_two_nodes("{batch: 64, micro_batches: 2, order: colocated, stages: [{devices: a, layout: [data: 16]" + stages).empty());
+  CHECK(check_on_two_nodes("{batch: 64, micro_batches: 2, order: colocated, stages: [{devices: a.0, layout: [data: 8]" + stages) ==
+        "pipeline 0: schedule colocated needs a first stage on all devices of the other stages, which share none\n");
+}
+
 TEST_CASE("schedules that say themselves what is held take no bound") {
   CHECK(check_on_two_nodes("{batch: 64, order: breadth_first, in_flight: 2, layout: [data: 16]}") ==
         "stage 0: in_flight has no meaning with schedule breadth_first\n");

@@ -51,6 +51,27 @@ TEST_CASE("a run that went out of memory, and one that could not start") {
   CHECK(rows[1].unmapped == "the run ended with: Kernel not available");
 }
 
+TEST_CASE("rows of hybrid models and of diffusion") {
+  const CsvTable hybrids = read_csv_text(
+      "id,recipe_release,also_in,task,framework,model,gpu,n_gpus,precision,seq_len,gbs,mbs,fsdp,tp,pp,cp,vp,ep,step_time_s,samples_s,note\n"
+      "a,v25.05,,pretrain,nemo,Nemotron-H 56b,H100,32,FP8,8192,96,1,,8,1,1,NA,NA,15.119,,\n",
+      "x.csv");
+  const Measurement hybrid = map_table(*recognise(hybrids.header), hybrids).at(0);
+  CHECK(hybrid.unmapped.empty());
+  CHECK(hybrid.plan == "{tensor: 8, data: 4, micro_batch: 1}");
+  const CsvTable images = read_csv_text(
+      "id,round,benchmark,accelerator,n_accel,gbs,mbs,ttt_min_mean,iter_time_s,train_step_s,max_mem_GB,cfg_check\n"
+      "a,v5.1,flux1,NVIDIA Blackwell GPU (B200-SXM-180GB),32,1024,32,92.8,,0.62,,mismatch\n"
+      "b,v5.1,flux1,NVIDIA Blackwell GPU (B200-SXM-180GB),32,1024,,92.8,,0.62,,\n"
+      "c,v5.0,stable_diffusion,NVIDIA Blackwell GPU (B200-SXM-180GB),8,256,32,10,,0.12,,\n",
+      "x.csv");
+  const auto rows = map_table(*recognise(images.header), images);
+  CHECK(rows[0].plan == "{tensor: 1, data: 32, micro_batch: 32}");
+  CHECK(rows[0].step_time_s == 0.62);
+  CHECK(rows[1].unmapped == "the micro-batch is not printed");
+  CHECK(rows[2].unmapped == "workload: image diffusion by a network of convolutions, which no operator here describes");
+}
+
 TEST_CASE("published names of one model") {
   for (const char* name : {"LLAMA3.1_405B", "Llama 3.1 405b", "llama31_405b", "LLAMA3-405B"})
     CHECK(published_model(name).name == "llama-3-405b");

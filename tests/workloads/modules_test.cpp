@@ -109,13 +109,24 @@ TEST_CASE("a hybrid model has one branch a layer") {
   CHECK(find_operator(type_of(workload, "0"), "scan").forward_flops.per_token.value == 7.0 * 8192 * 128);
 }
 
+TEST_CASE("experts are a branch of their own in a pattern") {
+  const Workload workload = read("{model: nemotron-3-nano-30b-a3b, sequence_length: 4096, global_batch: 8}").workload;
+  CHECK(type_of(workload, "1").name == "experts");
+  // norm 2688, router 2688 x 128 + 128, 128 experts of 2 x 2688 x 1856, shared 2 x 2688 x 3712.
+  double parameters = 0;
+  for (const Operator& op : type_of(workload, "1").operators) parameters += op.parameters;
+  CHECK(parameters == 2688 + 2688.0 * 128 + 128 + 128 * 2 * 2688.0 * 1856 + 2 * 2688.0 * 3712);
+}
+
 TEST_CASE("a pattern that contradicts the model") {
   const std::string model =
       "{model: {family: llama, layers: 3, hidden: 64, heads: 4, ffn: 128, vocabulary: 128, pattern: \"";
   CHECK(read(model + "*-\"}, sequence_length: 64, global_batch: 8}").error ==
         "w.yaml:1:94: model.pattern: pattern names 2 layers, not 3");
   CHECK(read(model + "*-x\"}, sequence_length: 64, global_batch: 8}").error ==
-        "w.yaml:1:94: model.pattern: pattern holds letters other than M, * and -");
+        "w.yaml:1:94: model.pattern: pattern holds letters other than M, *, - and E");
+  CHECK(read(model + "*-E\"}, sequence_length: 64, global_batch: 8}").error ==
+        "w.yaml:1:94: model.pattern: the letter E of a pattern and experts go together");
   CHECK(
       read(model + "M*-\"}, sequence_length: 64, global_batch: 8}").error.find("mamba_heads must be a whole number") !=
       std::string::npos);

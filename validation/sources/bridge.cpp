@@ -1,8 +1,10 @@
 // Megatron-Bridge performance summary, NeMo 25.09 to 26.08. Rows whose tokens/s are rounded keep the time that follows
 // from them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
+#include <vector>
 
 #include "validation/sources/models.hpp"
 #include "validation/sources/nvidia.hpp"
@@ -50,6 +52,20 @@ void set_layers(const CsvRow& row, const std::string& model, TrainingRun& run) {
   if (model == "deepseek-v3" || model == "kimi-k2") run.stage_layers = layers_of_64(run, false);
 }
 
+/// The recipe of Nemotron 3 Nano on H100 computes the experts, norms and attention's scores again (recompute_modules of
+/// scripts/performance/configs/nemotronh); here whole layers of experts, and scores. `E` of the pattern are the layers of experts.
+std::string plan_that_recomputes_experts(const TrainingRun& run) {
+  const std::size_t at = run.model.find("pattern: \"") + 10;
+  std::vector<int> layers;
+  for (std::size_t i = at; run.model[i] != '"'; ++i)
+    if (run.model[i] == 'E') layers.push_back(int(i - at));
+  return fmt::format(
+      "{{devices: gpu.0-{}, batch: {}, micro_batches: {}, zero: 1, recompute: selective, layout: [data: {}], rules: [{{ops: experts, layout: "
+      "[data: {}, expert: {}]}}, {{layers: [{}], recompute: full}}]}}",
+      run.gpus / run.site.gpus_per_node - 1, run.global_batch, run.global_batch / run.gpus / run.micro_batch, run.gpus,
+      run.gpus / run.expert, run.expert, fmt::join(layers, ", "));
+}
+
 void map(const CsvRow& row, Measurement& into) {
   into.gpu = nvidia_gpu(row["gpu"]);
   into.model = row["model"];
@@ -67,6 +83,7 @@ void map(const CsvRow& row, Measurement& into) {
   // Megatron-Bridge, scripts/performance and recipes of Llama 3 70B: dim 16, target_modules [linear_qkv].
   if (row.is("task", "lora")) run.method = "{lora: {rank: 16, targets: [qkv]}}";
   set_run(into, run);
+  if (model == "nemotron-3-nano" && row.has("gpu", "H100")) into.plan = plan_that_recomputes_experts(run);
 }
 
 }  // namespace

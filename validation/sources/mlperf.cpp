@@ -20,6 +20,25 @@ std::string software_of(const CsvRow& row) {
   return hopper ? "nemo-2024" : "{preset: nemo-2024, narrow_weights: true}";
 }
 
+/// Flux.1 schnell at 256 x 256 pixels: 256 tokens of the latent image and 256 of the text, 20.3 TFLOP a sample (config_common.sh of NVIDIA's
+/// implementation). One micro-batch fills the batch, so that all GPUs are data-parallel; MXFP8 and one graph an iteration are its defaults.
+void map_flux(const CsvRow& row, Measurement& into) {
+  if (row["mbs"].empty()) throw Unmapped("the micro-batch is not printed");
+  TrainingRun run;
+  run.site = nvidia_site(row["accelerator"], into.gpus);
+  run.gpus = into.gpus;
+  run.model = written_out(published_model(into.model));
+  run.micro_batch = row.count("mbs");
+  run.global_batch = row.count("gbs");
+  if (run.micro_batch * into.gpus != run.global_batch) throw Unmapped("the printed layout does not match the run");
+  run.sequence_length = 512;
+  run.precision = "fp8";
+  run.software = "{preset: nemo-2024, cuda_graphs: true}";
+  into.step_time_s = row.number("train_step_s");
+  into.group = nvidia_group(into.gpu, published_model(into.model).name);
+  set_run(into, run);
+}
+
 void map(const CsvRow& row, Measurement& into) {
   into.gpu = nvidia_gpu(row["accelerator"]);
   into.model = row["benchmark"];
@@ -28,6 +47,7 @@ void map(const CsvRow& row, Measurement& into) {
   if (const auto memory = row.number("max_mem_GB")) into.peak_memory_bytes = *memory * 1e9;
   into.memory_kind = MemoryKind::last_stage;
   refuse_other_workloads(into.model);
+  if (row.is("benchmark", "flux1")) return map_flux(row, into);
   const std::string model = row.is("benchmark", "gpt3") ? "GPT3-175B" : into.model;
   into.group = nvidia_group(into.gpu, published_model(model).name);
   if (!row.is("cfg_check", "ok")) throw Unmapped("the printed layout does not match the run");

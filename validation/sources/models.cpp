@@ -19,7 +19,8 @@ struct Known {
 };
 
 // Sizes: Llama 2 arXiv:2307.09288, Llama 3 arXiv:2407.21783, Mistral arXiv:2310.06825, Qwen2.5 arXiv:2412.15115 and
-// their config.json; Nemotron-4 arXiv:2402.16819 and 2406.11704; Nemotron-H 56B its config.json; GPT-3 arXiv:2005.14165 with Megatron's padded
+// their config.json; Nemotron-4 arXiv:2402.16819 and 2406.11704; Nemotron-H 56B (Megatron-Bridge's
+// Nemotron5-H) its config.json; GPT-3 arXiv:2005.14165 with Megatron's padded
 // vocabulary; OPT arXiv:2205.01068, GPT-Neo its config.json. The first entry that fits counts.
 // Mixtures of experts as in workloads/models.yaml; Llama3-8x70B is Llama 3 70B with 8 experts of its MLP's width, 2 a token (arXiv
 // 2504.14960 §4.1).
@@ -93,6 +94,18 @@ constexpr std::array kModels{
           "family: llama, hidden: 8192, heads: 64, kv_heads: 8, head_size: 128, ffn: 32768, gated: false, positions: none, vocabulary: 131072, "
           "mamba_heads: 256, mamba_head_size: 64, state_size: 256, mamba_groups: 8, conv_size: 4, scan_chunk: 128, "
           "pattern: \"M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-\""},
+    Known{"nemotron-h-56b", "nemotron5h56b", 118,
+          "family: llama, hidden: 8192, heads: 64, kv_heads: 8, head_size: 128, ffn: 32768, gated: false, positions: none, vocabulary: 131072, "
+          "mamba_heads: 256, mamba_head_size: 64, state_size: 256, mamba_groups: 8, conv_size: 4, scan_chunk: 128, "
+          "pattern: \"M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-\""},
+    Known{"nemotron-3-nano", "nemotron3nano", 52,
+          "family: llama, hidden: 2688, heads: 32, kv_heads: 2, head_size: 128, ffn: 1856, gated: false, positions: none, vocabulary: 131072, "
+          "experts: 128, experts_per_token: 6, expert_ffn: 1856, shared_ffn: 3712, router_bias: true, mamba_heads: 64, mamba_head_size: 64, "
+          "state_size: 128, mamba_groups: 8, conv_size: 4, scan_chunk: 128, pattern: \"MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME\""},
+    Known{"flux.1", "flux1", 57,
+          "hidden: 3072, heads: 24, ffn: 12288, qk_norm: true, positions: rotary, "
+          "pattern: DDDDDDDDDDDDDDDDDDDSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS, latent: 64, text_tokens: 256, text_width: 4096, "
+          "conditioning: 22032384"},
     Known{"nemotron-4-15b", "nemotron415b", 32,
           "family: gpt, hidden: 6144, heads: 48, kv_heads: 8, ffn: 24576, vocabulary: 256000, positions: rotary, "
           "biases: none"},
