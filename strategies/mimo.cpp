@@ -19,12 +19,13 @@ constexpr int kMostTensor = 8;
 
 struct MimoOptions {
   bool colocated = true, apart = true;
-  int simulate = kSimulate;
+  int simulate = kSimulate, context = 1;
 };
 
 /// The language model's layout on its GPUs.
 struct Shape {
-  int tensor = 1, pipeline = 1, data = 1, micro_batch = 1;
+  int tensor = 1, context = 1, pipeline = 1, data = 1, micro_batch = 1;
+  [[nodiscard]] int members() const { return tensor * context; }
   RecomputeKind recompute = RecomputeKind::none;
 };
 
@@ -70,37 +71,42 @@ class MimoSearch {
   template <class Visit>
   void shapes_on(int gpus, int most_stages, int node, Visit visit) const {
     for (int tensor = 1; tensor <= std::min(node, kMostTensor); tensor *= 2)
+      for (int context = 1; context <= options_.context; context *= 2) pipelines_on(gpus, most_stages, tensor, context, visit);
+  }
+
+  template <class Visit>
+  void pipelines_on(int gpus, int most_stages, int tensor, int context, Visit visit) const {
       for (int pipeline = 1;
-           pipeline <= most_stages && tensor * pipeline <= gpus && pipeline <= int(language_.size()) - 2; ++pipeline) {
-        if (gpus % (tensor * pipeline) != 0 || !divides_heads(tensor)) continue;
-        const int data = gpus / (tensor * pipeline);
+           pipeline <= most_stages && tensor * context * pipeline <= gpus && pipeline <= int(language_.size()) - 2; ++pipeline) {
+        if (gpus % (tensor * context * pipeline) != 0 || !divides_heads(tensor)) continue;
+        const int data = gpus / (tensor * context * pipeline);
         for (int micro_batch = 1; data * micro_batch <= int(batch()) && micro_batch <= 16; micro_batch *= 2)
           if (std::fmod(batch(), data * micro_batch) == 0)
             for (const RecomputeKind recompute : {RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full})
-              visit({tensor, pipeline, data, micro_batch, recompute});
+              visit({tensor, context, pipeline, data, micro_batch, recompute});
       }
   }
 
-  Rule rule_of(std::vector<LayerId> layers, int data, int tensor, RecomputeKind recompute) const {
+  Rule rule_of(std::vector<LayerId> layers, int data, int tensor, RecomputeKind recompute, int context = 1) const {
     Rule rule;
     rule.layers = std::move(layers);
     rule.settings.layout = Layout{};
-    if (data > 1 || tensor == 1) rule.settings.layout->push_back(equal_axis(AxisKind::data, data));
+    if (data > 1 || tensor * context == 1) rule.settings.layout->push_back(equal_axis(AxisKind::data, data));
+    if (context > 1) rule.settings.layout->push_back(equal_axis(AxisKind::context, context));
     if (tensor > 1) rule.settings.layout->push_back(equal_axis(AxisKind::tensor, tensor));
     rule.settings.recompute = Recompute{recompute, 1};
     return rule;
   }
 
-  /// The encoder's replicas split the samples of each of the language model's: as many as a micro-batch has samples
-  /// for.
+  /// The encoder's replicas split the samples of each of the language model's, or their images; its context ranks are replicas, too.
   void add_colocated(const Shape& shape) {
-    for (int split = 1; split <= std::min(shape.tensor, shape.micro_batch); split *= 2) {
+    for (int split = shape.context; split <= shape.members(); split *= 2) {
       Stage stage;
       stage.devices = gpus_;
       stage.chunks.resize(1);
       for (std::size_t i = 0; i < module_.layers.size(); ++i) stage.chunks[0].push_back(id_at<LayerId>(i));
-      stage.rules = {rule_of(encoder_, shape.data * split, shape.tensor / split, shape.recompute),
-                     rule_of(language_, shape.data, shape.tensor, shape.recompute)};
+      stage.rules = {rule_of(encoder_, shape.data * split, shape.members() / split, shape.recompute),
+                     rule_of(language_, shape.data, shape.tensor, shape.recompute, shape.context)};
       add({std::move(stage)}, shape);
     }
   }
@@ -138,13 +144,13 @@ class MimoSearch {
     const std::size_t decoders = language_.size() - 2;
     for (int s = 0; s < shape.pipeline; ++s) {
       Stage& stage = stages[std::size_t(s)];
-      stage.devices.assign(next, next + shape.data * shape.tensor);
-      next += shape.data * shape.tensor;
+      stage.devices.assign(next, next + shape.data * shape.members());
+      next += shape.data * shape.members();
       const std::size_t from = decoders * std::size_t(s) / std::size_t(shape.pipeline) + (s > 0 ? 1 : 0);
       const std::size_t to =
           decoders * std::size_t(s + 1) / std::size_t(shape.pipeline) + (s + 1 < shape.pipeline ? 1 : 2);
       stage.chunks = {{language_.begin() + std::ptrdiff_t(from), language_.begin() + std::ptrdiff_t(to)}};
-      stage.rules = {rule_of({}, shape.data, shape.tensor, shape.recompute)};
+      stage.rules = {rule_of({}, shape.data, shape.tensor, shape.recompute, shape.context)};
     }
     return stages;
   }
@@ -175,7 +181,7 @@ class Mimo final : public Strategy {
  public:
   explicit Mimo(const StrategyOptions& options) {
     const std::string where = options.values["modules"].text_or("any");
-    options_ = {where != "apart", where != "colocated", simulate_of(options.values, kSimulate)};
+    options_ = {where != "apart", where != "colocated", simulate_of(options.values, kSimulate), int(options.values["context"].integer_or(1))};
   }
   PlanOrInfeasible plan(const PlanningContext& context) override { return MimoSearch(context, options_).search(); }
 
@@ -191,9 +197,11 @@ const StrategyRegistrar registrar({
     .options = schema::object(
         {schema::optional("modules", schema::choice({"any", "colocated", "apart"}, "on the same GPUs, or on others"),
                           "any"),
+         schema::optional("context", schema::integer(between(1, 1024), "largest degree of a context axis of the language model, powers of two"), "1"),
          simulate_option(kSimulate)},
         "options of mimo"),
     .simplified = {"one encoder",
+                   "colocated before a pipeline, the boundary is a transfer a micro-batch instead of one exchange of the batch",
                    "apart, each of the language model's tensor ranks gets its samples itself instead of by a broadcast "
                    "from a leader",
                    "apart, the encoder's GPUs are the first ones, whole nodes of them, each a replica"},

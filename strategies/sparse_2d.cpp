@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-constexpr int kSimulate = 12;
+constexpr int kSimulate = 4;
 
 struct SparseOptions {
   int replicas = 0;  ///< copies of the tables; 1: full model parallel; 0: searched
@@ -51,7 +51,8 @@ class SparseSearch {
     if (auto problem = finalists_.check_and_add(plan_of(group, replicas))) nothing_ = *problem;
   }
 
-  /// Pieces of tables that are read most first, each to the GPU with the least to read (longest processing time first).
+  /// Pieces of tables that are read most first, in rounds in which every GPU gets one, the largest where the least is read: look-ups go by
+  /// what is read, exchanges by how many pieces a GPU holds.
   std::vector<std::vector<int>> owners_of(int group) const {
     const std::vector<std::vector<double>>& loads = context_.workload.data.item_load;
     if (loads.empty()) return {};
@@ -61,10 +62,13 @@ class SparseSearch {
     std::ranges::stable_sort(order, std::greater<>(), [&](int i) { return load[std::size_t(i)]; });
     std::vector<std::vector<int>> owners(static_cast<std::size_t>(group));
     std::vector<double> held(owners.size(), 0);
-    for (const int item : order) {
-      const auto least = std::size_t(std::ranges::min_element(held) - held.begin());
-      owners[least].push_back(item);
-      held[least] += load[std::size_t(item)];
+    std::vector<std::size_t> ranks(owners.size());
+    std::iota(ranks.begin(), ranks.end(), std::size_t(0));
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (i % ranks.size() == 0) std::ranges::stable_sort(ranks, {}, [&](std::size_t rank) { return held[rank]; });
+      const std::size_t rank = ranks[i % ranks.size()];
+      owners[rank].push_back(order[i]);
+      held[rank] += load[std::size_t(order[i])];
     }
     return owners;
   }
@@ -133,7 +137,7 @@ const StrategyRegistrar registrar({
         "options of sparse_2d"),
     .simplified = {"searched: powers of two",
                    "every GPU holds equally many bytes of tables; what is read of them is balanced piece by piece",
-                   "tables are cut by columns, not by rows"},
+                   "pieces by columns and rows are given in the model, not chosen"},
     .make = [](const StrategyOptions& options, Diagnostics&) { return std::make_unique<Sparse2d>(options); },
 });
 

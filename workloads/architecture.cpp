@@ -169,7 +169,7 @@ std::string details_text(const Architecture& a) {
     text += fmt::format("layers: {} (M: Mamba-2, {:.0f} heads of {:.0f}, state {:.0f}; *: attention; -: MLP{})\n", a.pattern, a.mamba_heads,
                         a.mamba_head_size, a.state_size, a.experts > 0 ? "; E: experts" : "");
   if (a.vision)
-    text += fmt::format("images: {:.0f} layers, hidden {}, {:.0f} heads, {} patches, {:.0f} to a token\n", a.vision->layers, grouped(a.vision->hidden),
+    text += fmt::format("{}: {:.0f} layers, hidden {}, {:.0f} heads, {} patches, {:.0f} to a token\n", a.vision->audio ? "sounds" : "images", a.vision->layers, grouped(a.vision->hidden),
                         a.vision->heads, grouped(a.vision->tokens), a.vision->merge);
   if (a.window > 0)
     text += fmt::format("window: {} tokens{}\n", grouped(a.window),

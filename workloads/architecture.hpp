@@ -26,6 +26,7 @@ struct VisionTower {
   double merge = 1;
   double project = 0;         ///< width inside the projector; 0: one product
   double projectors = 1;      ///< the last layers' and those of layers before (DeepStack), which the language model adds
+  bool audio = false;         ///< sounds instead of images: a patch is what a frame sees of them
   bool patch_bias = false, gated = false, qk_norm = false, end_norm = false, project_norm = false, layer_scales = false;
   Norm norm = Norm::layer;
   Biases biases = Biases::all;

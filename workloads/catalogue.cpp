@@ -9,11 +9,13 @@
 #include "sim/units/error.hpp"
 #include "workloads/model_section.hpp"
 #include "workloads/operators.hpp"
+#include "workloads/recommendation.hpp"
 #include "workloads/workloads.hpp"
 
 namespace trainyard {
 
 std::string_view workloads_models();    // the text of models.yaml, made by trainyard_embed
+std::string_view workloads_recommendation();  // the text of recommendation.yaml
 std::string_view workloads_software();  // the text of software.yaml
 
 namespace {
@@ -85,7 +87,33 @@ std::vector<Software> read_software() {
   return result;
 }
 
+std::vector<CatalogueRecommendation> read_recommendations() {
+  const Schema entry = schema::object({schema::required("dlrm", recommendation_schema()),
+                                       schema::required("parameters", schema::number(above(0, 1e15), "published count")),
+                                       schema::required("rounding", schema::number(above(0, 1e15), "unit of its last digit")),
+                                       schema::required("source", schema::text("where the sizes were read"))},
+                                      "a model");
+  const ConfigValue root = read_catalogue(workloads_recommendation(), "recommendation.yaml", schema::mapping("model", entry, "models by name"));
+  std::vector<CatalogueRecommendation> result;
+  for (const std::string& name : View(root).keys()) {
+    const View model = View(root)[name];
+    result.push_back({name, model["source"].text(), model["parameters"].number(), model["rounding"].number(), model["dlrm"].value()});
+  }
+  return result;
+}
+
 }  // namespace
+
+const std::vector<CatalogueRecommendation>& catalogue_recommendations() {
+  static const std::vector<CatalogueRecommendation> models = read_recommendations();
+  return models;
+}
+
+const CatalogueRecommendation* find_recommendation(const std::string& name) {
+  const auto& all = catalogue_recommendations();
+  const auto found = std::ranges::find(all, name, &CatalogueRecommendation::name);
+  return found == all.end() ? nullptr : &*found;
+}
 
 const std::vector<CatalogueModel>& catalogue_models() {
   static const std::vector<CatalogueModel> models = read_models();
@@ -108,6 +136,11 @@ std::vector<ModelEntry> model_catalogue() {
                       fmt::format("{}, {} parameters", describe(model.architecture), parameters_text(parameters)),
                       details_text(model.architecture), model.source, parameters});
   }
+  for (const CatalogueRecommendation& model : catalogue_recommendations()) {
+    const double parameters = parameter_count(recommendation_module(model));
+    result.push_back({model.name, {}, fmt::format("recommendation, {} parameters", parameters_text(parameters)), "embedding tables and MLPs\n",
+                      model.source, parameters});
+  }
   return result;
 }
 
@@ -122,6 +155,6 @@ std::optional<Software> find_software(const std::string& name) {
   return std::nullopt;
 }
 
-std::string workload_catalogue_text() { return fmt::format("{}{}", workloads_models(), workloads_software()); }
+std::string workload_catalogue_text() { return fmt::format("{}{}", workloads_models(), workloads_recommendation()) + std::string(workloads_software()); }
 
 }  // namespace trainyard

@@ -110,7 +110,7 @@ void take(const View& word, const Words& words, Enum& into) {
   if (word) into = static_cast<Enum>(std::find(words.begin(), words.end(), word.text()) - words.begin());
 }
 
-Schema vision_schema() {
+Schema vision_schema(const char* help) {
   std::vector<SchemaField> fields;
   for (const VisionSize& size : kVisionSizes) {
     const bool needed = std::string_view("layers hidden heads ffn patch tokens").find(size.name) != std::string_view::npos;
@@ -120,7 +120,7 @@ Schema vision_schema() {
   for (const VisionFlag& flag : kVisionFlags) fields.push_back(schema::optional(flag.name, schema::boolean(flag.help), "false"));
   fields.push_back(schema::optional("norm", schema::choice(kNorms, "as of the model"), "layer"));
   fields.push_back(schema::optional("biases", schema::choice(kBiases, "as of the model"), "all"));
-  return schema::object(std::move(fields), "an encoder of images and its projector");
+  return schema::object(std::move(fields), help);
 }
 
 VisionTower vision_from(const View& section) {
@@ -142,7 +142,9 @@ Architecture taken_from(const View& model) {
   take(model["biases"], kBiases, result.biases);
   take(model["block"], kBlocks, result.block);
   result.pattern = model["pattern"].text_or("");
-  if (model["vision"]) result.vision = vision_from(model["vision"]);
+  for (const char* kind : {"vision", "audio"})
+    if (model[kind]) result.vision = vision_from(model[kind]);
+  if (model["audio"]) result.vision->audio = true;
   return result;
 }
 
@@ -165,7 +167,8 @@ std::vector<SchemaField> architecture_fields() {
     fields.push_back(schema::optional(size.name, schema::integer(between(1, size.highest), size.help)));
   for (const FlagKey& flag : kFlags) fields.push_back(schema::optional(flag.name, schema::boolean(flag.help)));
   fields.push_back(schema::optional("pattern", schema::text("a letter a layer: M Mamba-2, * attention, - MLP, E experts, each one branch; with latent D, E, S, X: see workloads/README.md")));
-  fields.push_back(schema::optional("vision", vision_schema()));
+  fields.push_back(schema::optional("vision", vision_schema("an encoder of images and its projector")));
+  fields.push_back(schema::optional("audio", vision_schema("the same of sounds, in place of `vision`: a patch is what a frame sees")));
   fields.push_back(schema::optional("positions", schema::choice(kPositions, "how positions enter")));
   fields.push_back(schema::optional("norm", schema::choice(kNorms, "LayerNorm, LayerNorm without bias, or RMSNorm")));
   fields.push_back(schema::optional("biases", schema::choice(kBiases, "linear layers with a bias")));
@@ -177,6 +180,8 @@ std::vector<SchemaField> architecture_fields() {
 std::optional<Architecture> read_architecture(const View& model, Diagnostics& diagnostics) {
   Architecture result = taken_from(model);
   if (!has_all_required(model, result.gated, diagnostics)) return std::nullopt;
+  if (model["vision"] && model["audio"]) diagnostics.add(model["audio"].place(), "a model has one encoder: `vision` or `audio`");
+  if (model["vision"] && model["audio"]) return std::nullopt;
   complete(result);
   const std::vector<ArchitectureProblem> found = problems(result);
   for (const ArchitectureProblem& problem : found)

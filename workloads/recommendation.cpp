@@ -16,13 +16,14 @@ constexpr double kIndex = 8, kRowState = 4;
 constexpr double kMostItems = 1 << 16;
 
 struct Tables {
-  double count = 0, rows = 0, dim = 0, pooling = 0, skew = 0, columns = 1;
+  double count = 0, rows = 0, dim = 0, pooling = 0, skew = 0, columns = 1, row_pieces = 1;
 };
 
 /// Sums over all tables, for one sample where not said otherwise.
 struct TableSums {
   double parameters = 0, rows = 0;           ///< whole
   double indices = 0, read = 0, pooled = 0;  ///< look-ups; elements read; elements after pooling
+  double partial = 0;                        ///< elements of partial sums: each piece of a table's rows gives one
   std::vector<double> loads;                 ///< [piece]: elements read
 };
 
@@ -39,8 +40,9 @@ TableSums sums_of(const std::vector<Tables>& groups) {
       sums.indices += pooling;
       sums.read += pooling * group.dim;
       sums.pooled += group.dim;
-      for (int piece = 0; piece < int(group.columns); ++piece)
-        sums.loads.push_back(pooling * group.dim / group.columns);
+      sums.partial += group.dim * group.row_pieces;
+      const double pieces = group.columns * group.row_pieces;
+      for (int piece = 0; piece < int(pieces); ++piece) sums.loads.push_back(pooling * group.dim / pieces);
     }
   }
   return sums;
@@ -58,7 +60,7 @@ std::vector<Tables> groups_of(const View& list) {
     const View group = list.at(i);
     groups.push_back({double(group["count"].integer_or(1)), group["rows"].number(), double(group["dim"].integer()),
                       group["pooling"].number_or(1), group["skew"].number_or(0),
-                      double(group["columns"].integer_or(1))});
+                      double(group["columns"].integer_or(1)), double(group["row_pieces"].integer_or(1))});
   }
   return groups;
 }
@@ -81,7 +83,7 @@ class RecommendationBuilder {
     double width = section_["dense"].number();
     add(module, "tables", tables());
     add(module, "bottom", mlp("bottom", bottom, width));
-    add(module, "interaction", {interaction(width)});
+    add(module, "interaction", interaction(width));
     std::vector<Operator> last = mlp("top", top, width);
     last.push_back(memory_bound("loss", "loss", {8 * width, 8 * width}, width, context_));
     add(module, "top", std::move(last));
@@ -112,7 +114,8 @@ class RecommendationBuilder {
   }
 
   /// Indices go to the tables' devices, pooled rows come back. The look-up reads each row and writes the pooled one;
-  /// backward it reads the gradient, and reads and writes each row and its state.
+  /// backward it reads the gradient, and reads and writes each row and its state. Pieces of a table's rows pool what they hold; their
+  /// partial sums travel and are added where the sample is (TorchRec's row-wise sharding: a reduce-scatter).
   std::vector<Operator> tables() const {
     const double table = element_size(table_type()).value;
     Operator indices;
@@ -125,9 +128,9 @@ class RecommendationBuilder {
     Operator look_up;
     look_up.name = "look_up";
     look_up.group = "tables";
-    look_up.forward_bytes = per_token(table * sums_.read + e_ * sums_.pooled);
-    look_up.backward_bytes = per_token(2 * table * sums_.read + 2 * kRowState * sums_.indices + e_ * sums_.pooled);
-    look_up.output = per_token(e_ * sums_.pooled);
+    look_up.forward_bytes = per_token(table * sums_.read + e_ * sums_.partial);
+    look_up.backward_bytes = per_token(2 * table * sums_.read + 2 * kRowState * sums_.indices + e_ * sums_.partial);
+    look_up.output = per_token(e_ * sums_.partial);
     look_up.saved = per_token(kIndex * sums_.indices);
     look_up.parameters = sums_.parameters;
     look_up.row_state_bytes = kRowState * sums_.rows;
@@ -136,7 +139,8 @@ class RecommendationBuilder {
     look_up.items = int(sums_.loads.size());
     look_up.items_per_token = look_up.items;
     look_up.cut = look_up.saved_cut = TensorCut::routed;
-    Operator pooled = memory_bound("pooled", "tables", {4 * sums_.pooled, 4 * sums_.pooled}, sums_.pooled, context_);
+    const double moved = 2 * (sums_.partial + sums_.pooled);
+    Operator pooled = memory_bound("pooled", "tables", {moved, moved}, sums_.partial, context_);
     pooled.exchange = ItemExchange::combine;
     pooled.cut = pooled.saved_cut = TensorCut::sequence;
     return {indices, look_up, pooled};
@@ -144,8 +148,9 @@ class RecommendationBuilder {
 
   DataType table_type() const { return data_type_from(section_["table_type"].text_or("fp32")).value(); }
 
-  /// Products of all pairs of the pooled rows and the bottom MLP's output, or all of them side by side.
-  Operator interaction(double& width) const {
+  /// Products of all pairs of the pooled rows and the bottom MLP's output, or all of them side by side, of which cross layers make
+  /// x0 * (U V x + b) + x with U and V of low rank (DCN v2, arXiv 2008.13535).
+  std::vector<Operator> interaction(double& width) const {
     double tables = 0;
     for (const Tables& group : groups_) tables += group.count;
     const double vectors = tables + 1, read = sums_.pooled + width;
@@ -158,7 +163,15 @@ class RecommendationBuilder {
     }
     op.saved = per_token(e_ * read);
     width = wide;
-    return op;
+    std::vector<Operator> operators{std::move(op)};
+    for (int i = 0; i < int(section_["cross_layers"].integer_or(0)); ++i) {
+      const double rank = section_["cross_rank"].number();
+      operators.push_back(product(fmt::format("cross_down_{}", i), "interaction", wide, rank, false, context_));
+      operators.push_back(product(fmt::format("cross_up_{}", i), "interaction", rank, wide, true, context_));
+      operators.push_back(memory_bound(fmt::format("cross_{}", i), "interaction", {8 * wide, 12 * wide}, wide, context_));
+      operators.back().saved = per_token(2 * e_ * wide);
+    }
+    return operators;
   }
 
   const View& section_;
@@ -178,7 +191,8 @@ Schema recommendation_schema() {
        required("rows", number(between(1, 1e12), "of each")), required("dim", integer(width, "elements of a row")),
        optional("pooling", number(above(0, 1e6), "rows that a sample reads of a table, on average"), "1"),
        optional("skew", number(between(0, 4), "table r is read ~ 1 / r^skew as often as the first"), "0"),
-       optional("columns", integer(between(1, 1024), "pieces by columns that a table may be cut into"), "1")},
+       optional("columns", integer(between(1, 1024), "pieces by columns that a table may be cut into"), "1"),
+       optional("row_pieces", integer(between(1, 1024), "pieces by rows (of each piece by columns)"), "1")},
       "tables");
   return object(
       {required("dense", integer(width, "dense features of a sample")),
@@ -186,12 +200,23 @@ Schema recommendation_schema() {
        required("top", list(integer(width, "width"), between(1, 64), "widths of the MLP behind the interaction")),
        required("tables", list(tables, between(1, 10000), "embedding tables")),
        optional("interaction", choice({"dot", "cat"}, "products of all pairs, or side by side"), "dot"),
+       optional("cross_layers", integer(between(1, 64), "layers of a cross network (DCN v2) behind `cat`"), "0"),
+       optional("cross_rank", integer(width, "rank of its matrices; needed with cross_layers")),
        optional("table_type", choice({"fp32", "fp16", "bf16"}, "type of the rows"), "fp32")},
       "a recommendation model");
 }
 
+Module recommendation_module(const CatalogueRecommendation& model) {
+  const View section(model.model);
+  const OperatorContext context;
+  return RecommendationBuilder(section, context).build();
+}
+
 void build_recommendation(const View& section, const OperatorContext& context, Workload& workload,
                           Diagnostics& diagnostics) {
+  if (bool(section["cross_layers"]) != bool(section["cross_rank"]) ||
+      (section["cross_layers"] && section["interaction"].text_or("dot") != "cat"))
+    return diagnostics.add(section.place(), "cross_layers, cross_rank and `interaction: cat` go together");
   RecommendationBuilder builder(section, context);
   const std::vector<double>& loads = builder.sums().loads;
   if (double(loads.size()) > kMostItems || loads.size() < 2)

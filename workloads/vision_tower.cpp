@@ -1,4 +1,4 @@
-// An encoder of images before a language model.
+// An encoder of images or sounds before a language model.
 #include <fmt/format.h>
 
 #include <utility>
@@ -25,9 +25,10 @@ class VisionBuilder {
   }
 
   void build() {
-    add("vision_embedding", type_of("vision embedding", patches(), tower_.tokens, tower_.hidden));
-    const LayerTypeId encoder = type_of("vision", encoder_layer(), tower_.tokens, tower_.hidden);
-    for (int i = 0; i < int(tower_.layers); ++i) add(fmt::format("vision_{}", i), encoder);
+    const std::string kind = tower_.audio ? "audio" : "vision";
+    add(kind + "_embedding", type_of(kind + " embedding", patches(), tower_.tokens, tower_.hidden));
+    const LayerTypeId encoder = type_of(kind, encoder_layer(), tower_.tokens, tower_.hidden);
+    for (int i = 0; i < int(tower_.layers); ++i) add(fmt::format("{}_{}", kind, i), encoder);
     add("projector", type_of("projector", projector(), tower_.tokens / tower_.merge, language_.hidden));
   }
 

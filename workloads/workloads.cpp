@@ -166,7 +166,13 @@ class WorkloadBuilder {
   std::optional<Architecture> catalogue_model(const View& value) {
     result_.model = value.text();
     if (const CatalogueModel* found = find_model(result_.model)) return found->architecture;
+    for (const char* name : {"sdxl", "stable-diffusion-xl", "stable-diffusion-1", "stable-diffusion-2"})
+      if (result_.model.starts_with(name)) {
+        diagnostics_.add(value.place(), fmt::format("{}: its UNet is a network of convolutions, which no operator here describes", result_.model));
+        return std::nullopt;
+      }
     std::vector<std::string> known;
+    for (const CatalogueRecommendation& model : catalogue_recommendations()) known.push_back(model.name);
     for (const CatalogueModel& model : catalogue_models()) {
       known.push_back(model.name);
       known.insert(known.end(), model.aliases.begin(), model.aliases.end());
@@ -198,16 +204,21 @@ class WorkloadBuilder {
     return false;
   }
 
-  bool is_recommendation() const { return section_["model"] && section_["model"].is_map() && section_["model"]["dlrm"]; }
+  bool is_recommendation() const {
+    const View model = section_["model"];
+    return model && (model.is_map() ? bool(model["dlrm"]) : find_recommendation(model.text()) != nullptr);
+  }
 
   /// Of a model whose samples have no tokens.
   Workload recommendation() {
-    result_.model = "dlrm";
+    const View model = section_["model"];
+    const CatalogueRecommendation* named = model.is_map() ? nullptr : find_recommendation(model.text());
+    result_.model = named ? named->name : "dlrm";
     for (const char* key : {"sequence_length", "data", "profile", "routing"})
       if (section_[key]) diagnostics_.add(section_[key].place(), fmt::format("a recommendation model has no `{}`", key));
-    if (section_["model"].size() > 1) diagnostics_.add(section_["model"].place(), "`dlrm` stands alone");
+    if (!named && model.size() > 1) diagnostics_.add(section_["model"].place(), "`dlrm` stands alone");
     if (section_["method"] && result_.method != "backprop") not_simulated(section_["method"].place(), "a method beside dlrm");
-    build_recommendation(section_["model"]["dlrm"], {result_.precision, result_.software, 0, result_.product_type}, result_, diagnostics_);
+    build_recommendation(named ? View(named->model) : model["dlrm"], {result_.precision, result_.software, 0, result_.product_type}, result_, diagnostics_);
     add_pass();
     return std::move(result_);
   }
@@ -261,9 +272,9 @@ class WorkloadBuilder {
     const auto has = [&](const char* part) { return std::ranges::find(parts, part) != parts.end(); };
     for (LayerType& type : result_.modules.front().types) {
       const bool projects = type.name == "projector", sees = type.samples.width > 0 && !projects;
-      if (!(projects ? has("projector") : sees ? has("vision") : has("language"))) continue;
+      if (!(projects ? has("projector") : sees ? has("vision") || has("audio") : has("language"))) continue;
       type = frozen_layer(type, context);
-      type.samples.forward_only = has("vision") && (sees || projects);
+      type.samples.forward_only = (has("vision") || has("audio")) && (sees || projects);
     }
     if (parts.size() == 3) diagnostics_.add(frozen.place(), "nothing is left to train");
   }
@@ -307,7 +318,7 @@ Schema workload_schema() {
       schema::optional("convergence", convergence_schema()),
       schema::optional("routing", routing_schema(), "uniform"),
       schema::optional("data", data_schema()),
-      schema::optional("frozen", schema::list(schema::choice({"vision", "projector", "language"}, "part"), between(1, 3), "parts of a model with images that are not trained"))};
+      schema::optional("frozen", schema::list(schema::choice({"vision", "audio", "projector", "language"}, "part"), between(1, 3), "parts of a model with images that are not trained"))};
   for (SchemaField& field : trace_fields()) fields.push_back(std::move(field));
   return schema::object(std::move(fields), "what is trained: model, data and training software");
 }

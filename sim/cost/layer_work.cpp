@@ -110,7 +110,8 @@ class LayerWriter {
     if (backward && op.exchange == ItemExchange::dispatch && op.group == "tables") return;  // indices have no gradients
     const bool narrow = op.product_type && software_.narrow_dispatch && op.exchange == ItemExchange::dispatch && !backward;
     const double width = narrow ? element_size(*op.product_type) / element_size(precision_) : 1.0;
-    LayerCollective exchange{CollectiveKind::all_to_all, output_size(op) * (share(TensorCut::sequence) * cut_.experts.peak * width), LayerGroup::expert};
+    const double busiest = op.group == "tables" && op.exchange == ItemExchange::combine ? cut_.experts.most_held : cut_.experts.peak;
+    LayerCollective exchange{CollectiveKind::all_to_all, output_size(op) * (share(TensorCut::sequence) * busiest * width), LayerGroup::expert};
     if (software_.deduplicates_dispatch) exchange.copies = op.items_per_token;
     out.push_back({TaskKind::expert, op.name, std::nullopt, exchange});
   }

@@ -26,6 +26,7 @@ struct ExpertCut {
   double items = 0;                      ///< experts on this device; 0: an equal part
   double load = 1;                       ///< its tokens over the mean
   double peak = 1;                       ///< the same of the busiest rank, which exchanges wait for
+  double most_held = 1;                  ///< items of the rank that holds most, over the mean: pooled rows go out by tables, not by look-ups
   int nodes = 0;                         ///< most nodes that a token's experts lie on; 0: any
   friend bool operator==(const ExpertCut&, const ExpertCut&) = default;
 };

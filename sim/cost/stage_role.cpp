@@ -1,5 +1,6 @@
 // What a role says of its layers, its cell's members and its micro-batches.
 #include <algorithm>
+#include <numeric>
 
 #include "sim/cost/placement.hpp"
 
@@ -65,6 +66,7 @@ LayerCut StageRole::cut_of(std::size_t i, int expert_rank) const {
   own.experts.items = items[expert_rank];
   own.experts.load = loads[i][expert_rank];
   own.experts.peak = std::ranges::max(loads[i]);
+  own.experts.most_held = std::ranges::max(items) * double(items.size()) / std::accumulate(items.begin(), items.end(), 0.0);
   return own;
 }
 

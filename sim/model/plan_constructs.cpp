@@ -46,19 +46,28 @@ bool cuts_shared_table_differently(const Question& q) {
   });
 }
 
-bool size_differs_in_pipeline(const Question& q, AxisKind kind) {
+bool any_layer(const Question&, LayerId) { return true; }
+
+bool size_differs_in_pipeline(const Question& q, AxisKind kind, bool (*counts)(const Question&, LayerId) = any_layer) {
   return any_part(q, [&](const Part& part) {
     return std::ranges::any_of(part.pipelines, [&](const Pipeline& pipeline) {
       std::set<int> sizes;
       for (const StageId stage : pipeline.stages)
         for (const LayerId layer : layers_of(part.stages[index(stage)]))
-          sizes.insert(axis_size(*q.settings_at(part.stages[index(stage)], layer).layout, kind));
+          if (counts(q, layer)) sizes.insert(axis_size(*q.settings_at(part.stages[index(stage)], layer).layout, kind));
       return sizes.size() > 1;
     });
   });
 }
 
-bool context_size_differs_in_pipeline(const Question& q) { return size_differs_in_pipeline(q, AxisKind::context); }
+/// An encoder of images or sounds may leave the language model's context axis to it.
+bool context_size_differs_in_pipeline(const Question& q) {
+  return size_differs_in_pipeline(q, AxisKind::context, [](const Question& of, LayerId layer) {
+    return std::ranges::none_of(of.workload.modules, [&](const Module& module) {
+      return index(layer) < module.layers.size() && module.types[index(module.layers[index(layer)].type)].samples.width > 0;
+    });
+  });
+}
 
 /// Whether what `of` takes from a layer's settings differs between pipelines.
 template <class Of>

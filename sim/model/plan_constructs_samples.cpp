@@ -60,8 +60,16 @@ bool any_type(const Question& q, bool (*predicate)(const LayerType&)) {
 
 bool seen_otherwise(const LayerType& type) { return type.samples.width > 0 || type.samples.sequences != 1; }
 
-bool has_axis(const Question& q, AxisKind kind) {
-  return any_layer_settings(q, [&](const Settings& s) { return axis_size(*s.layout, kind) > 1; });
+bool cuts_encoder_by_context(const Question& q) {
+  return any_stage(q, [&](const Stage& stage) {
+    return std::ranges::any_of(layers_of(stage), [&](LayerId layer) {
+      const auto sees_otherwise = [&](const Module& module) {
+        return index(layer) < module.layers.size() && seen_otherwise(module.types[index(module.layers[index(layer)].type)]);
+      };
+      return std::ranges::any_of(q.workload.modules, sees_otherwise) &&
+             axis_size(*q.settings_at(stage, layer).layout, AxisKind::context) > 1;
+    });
+  });
 }
 
 constexpr Construct kOfSamples[] = {
@@ -78,8 +86,7 @@ constexpr Construct kOfSamples[] = {
      }},
     {"samples of different length with experts",
      [](const Question& q) { return lengths_vary(q) && any_type(q, has_items); }},
-    {"an encoder beside a `context` axis",
-     [](const Question& q) { return any_type(q, seen_otherwise) && has_axis(q, AxisKind::context); }},
+    {"a `context` axis over an encoder", cuts_encoder_by_context},
 };
 
 }  // namespace

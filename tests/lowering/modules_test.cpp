@@ -115,6 +115,32 @@ TEST_CASE("an encoder on the devices of a pipeline works through the batch befor
   CHECK(report.step_time.value == Approx(30e-3).epsilon(1e-3));
 }
 
+TEST_CASE("an encoder leaves the context axis to the language model") {
+  // Two samples on two devices: each encodes one, 2 + 4 ms; behind it each has half of both, 2 x (1 + 2) / 2 ms.
+  const Cluster cluster = make_cluster({.gpus = 2, .inside = BytesPerSecond(1e15)});
+  const Workload workload = encoder_before(false, 2);
+  Plan plan = make_plan({.context = 2}, cluster, workload);
+  Rule encoder;
+  encoder.layers = {id_at<LayerId>(0)};
+  encoder.settings.layout = Layout{equal_axis(AxisKind::data, 2)};
+  plan.phases[0].parts[0].stages[0].rules.push_back(encoder);
+  CHECK(plan.check(cluster, workload) == std::vector<std::string>{});
+  CHECK(run_plan(plan, workload, cluster).report.step_time.value == Approx(9e-3).epsilon(1e-3));
+}
+
+TEST_CASE("look-ups go by what is read of tables, exchanges by how many a device holds") {
+  // Three tables, two on the first device; the third is read most. Of the mean, the devices read 0.4 and 1.6 and hold
+  // 4/3 and 2/3: look-ups of 12 us, two exchanges of 10 us.
+  const Cluster cluster = make_cluster({.gpus = 2});
+  Workload workload = tables(4);
+  workload.modules[0].types[0].operators[1].items = 3;
+  workload.modules[0].types[0].operators[2].group = "tables";
+  workload.data.item_load = {{0.1, 0.1, 0.8}};
+  Plan plan = with_tables(make_plan({.data = 2}, cluster, workload), {equal_axis(AxisKind::items, 2)}, 1);
+  plan.phases[0].parts[0].stages[0].rules.back().settings.owners = {{0, 1}, {2}};
+  CHECK(run_plan(plan, workload, cluster).report.step_time.value == Approx(1.6 * 12e-6 + 2 * 10e-6 * 4 / 3).epsilon(1e-6));
+}
+
 TEST_CASE("tables over a group: pooled rows there, their gradients back") {
   // Two samples a device: look-ups of 4 MB take 4 us forward and 8 us backward; half of 2 MB crosses at 100 GB/s in
   // each of the two exchanges.

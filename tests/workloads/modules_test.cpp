@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/workloads/layers.hpp"
+#include "workloads/recommendation.hpp"
 #include "workloads/workloads.hpp"
 
 namespace trainyard {
@@ -147,6 +148,46 @@ TEST_CASE("a recommendation model: tables are read by pooling, and pooled rows g
   CHECK(find_operator(type_of(workload, "top"), "top_0").gemm_k == 10);
   CHECK(parameter_count(workload.modules.front()) == 8080 + 112 + 36 + 10 * 16 + 16 + 16 + 1);
   CHECK(workload.data.item_load.front() == std::vector<double>{12.0 / 72, 12.0 / 72, 48.0 / 72});
+}
+
+TEST_CASE("pieces of a table's rows pool what they hold, and their partial sums travel") {
+  const Workload workload = read("{model: {dlrm: {dense: 2, bottom: [8], top: [1], interaction: cat, tables: [{rows: 1000, dim: 8, pooling: 6, columns: 2, row_pieces: 3}]}}, "
+                                 "global_batch: 64, precision: bf16}").workload;
+  const Operator& look_up = find_operator(type_of(workload, "tables"), "look_up");
+  CHECK(look_up.items == 6);
+  // Read 6 x 8 elements of 4 bytes, three partial sums of 8 of 2 bytes; behind them one row of 8 beside 8 of the bottom.
+  CHECK(look_up.forward_bytes.per_token == Bytes(48 * 4 + 3 * 8 * 2));
+  CHECK(find_operator(type_of(workload, "tables"), "pooled").output.per_token == Bytes(3 * 8 * 2));
+  CHECK(find_operator(type_of(workload, "top"), "top_0").gemm_k == 16);
+}
+
+TEST_CASE("recommendation models of the catalogue have their published sizes") {
+  for (const CatalogueRecommendation& model : catalogue_recommendations()) {
+    INFO(model.name);
+    const double counted = parameter_count(recommendation_module(model));
+    CHECK(std::abs(counted - model.published_parameters) <= std::max(0.005 * model.published_parameters, model.rounding / 2));
+  }
+  const Workload workload = read("{model: dlrm-dcnv2, global_batch: 65536}").workload;
+  // 26 rows and the bottom's output of 128: cross layers of 3,456 x 512 x 3,456.
+  CHECK(find_operator(type_of(workload, "interaction"), "cross_down_2").gemm_k == 3456);
+  CHECK(find_operator(type_of(workload, "interaction"), "cross_up_2").gemm_k == 512);
+}
+
+TEST_CASE("an encoder of sounds") {
+  const Workload workload = read("{model: qwen2-audio-7b, sequence_length: 2048, global_batch: 8, data: {images: 2}, frozen: [audio]}").workload;
+  const LayerType& layer = type_of(workload, "audio_31");
+  CHECK(layer.samples.sequences == 2);
+  CHECK(layer.samples.tokens == 1500);
+  CHECK(layer.samples.forward_only);
+  CHECK(type_of(workload, "projector").samples.tokens == 750);
+}
+
+TEST_CASE("models that cannot be described are refused by name") {
+  CHECK(read("{model: sdxl, sequence_length: 4096, global_batch: 8}").error ==
+        "w.yaml:1:9: model: sdxl: its UNet is a network of convolutions, which no operator here describes");
+  CHECK(read("{model: {family: llama, layers: 3, hidden: 64, heads: 4, ffn: 128, vocabulary: 128, vision: {layers: 1, hidden: 64, heads: 4, ffn: 128, "
+             "patch: 16, tokens: 16}, audio: {layers: 1, hidden: 64, heads: 4, ffn: 128, patch: 16, tokens: 16}}, sequence_length: 64, global_batch: 8}")
+            .error.find("a model has one encoder: `vision` or `audio`") != std::string::npos);
 }
 
 TEST_CASE("mistakes around recommendation models") {
