@@ -57,6 +57,7 @@ struct Architecture {
   bool router_bias = false, expert_biases = false;
   bool shared_gate = false;   ///< the shared experts' output is scaled by a product of its own
   bool attention_sinks = false;  ///< a learned score a head (GPT-OSS)
+  bool activation_clamp = false;  ///< both halves of a gated activation are clamped first (GPT-OSS)
   bool gated = false;         ///< the MLP multiplies by a second projection (SwiGLU and alike)
   bool tied = true;           ///< head and embedding share one table
   bool qk_norm = false;       ///< each head of Q and K is normalised

@@ -317,15 +317,23 @@ class DecoderLayer {
     for (Cost<Bytes>* amount : {&middle.forward_bytes, &middle.backward_bytes, &middle.output, &middle.saved}) amount->per_token = amount->per_token * copies();
     add(std::move(middle), TensorCut::routed_column, TensorCut::routed_column);
     add(grouped_product("experts_down", a_.expert_ffn, a_.hidden), TensorCut::routed_row, TensorCut::routed_column);
+    if (a_.expert_biases) expert_bias();
   }
 
-  /// An unfused gated activation keeps the activated half besides its input.
+  void expert_bias() {
+    const TokenTraffic once = expert_bias_traffic(a_.hidden);
+    Operator op = memory_bound("experts_bias", "experts", {copies() * once.forward, copies() * once.backward}, copies() * a_.hidden, context_);
+    op.items = static_cast<int>(a_.experts);
+    add(std::move(op), TensorCut::routed, TensorCut::routed);
+  }
+
+  /// An unfused gated activation keeps the activated half besides its input, a clamped one its input before and behind the clamp.
   Operator activation() const { return activation_of(a_, "activation", "mlp"); }
 
   Operator activation_of(const Architecture& a, const char* name, const char* group) const {
     Operator op = memory_bound(name, group, activation_traffic(a, software_), a.ffn, context_);
     const bool keeps_half = a.gated && !software_.fused_activation;
-    op.saved = per_token(e_ * (a.mlp_up_width() + (keeps_half ? a.ffn : 0)));
+    op.saved = per_token(e_ * (a.mlp_up_width() * (a.activation_clamp ? 2 : 1) + (keeps_half ? a.ffn : 0)));
     return op;
   }
 

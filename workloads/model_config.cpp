@@ -206,7 +206,7 @@ class ConfigReader {
     a.shared_gate = name_ == "Qwen2MoeForCausalLM";
     if (name_ == "MixtralForCausalLM" && a.kv_heads == 0) a.kv_heads = 8;  // default of transformers' MixtralConfig
     a.router_bias = name_ == "DeepseekV3ForCausalLM" || name_ == "GptOssForCausalLM";
-    a.expert_biases = a.attention_sinks = name_ == "GptOssForCausalLM";
+    a.expert_biases = a.attention_sinks = a.activation_clamp = name_ == "GptOssForCausalLM";
     if (name_ != "Llama4ForCausalLM") return;
     a.shared_ffn = a.expert_ffn;
     a.ffn = json_.number("intermediate_size_mlp", a.ffn, diagnostics_);

@@ -94,6 +94,7 @@ constexpr FlagKey kFlags[] = {
     {"router_bias", &Architecture::router_bias, "the choice of experts adds a bias"},
     {"expert_biases", &Architecture::expert_biases, "experts add biases"},
     {"shared_gate", &Architecture::shared_gate, "the shared experts' output is scaled by a product of its own (Qwen2-MoE)"},
+    {"activation_clamp", &Architecture::activation_clamp, "both halves of a gated activation are clamped first (GPT-OSS)"},
     {"attention_sinks", &Architecture::attention_sinks, "a learned score a head (GPT-OSS)"},
     {"embedding_norm", &Architecture::embedding_norm, "the embedding is normalised (BLOOM)"},
 };

@@ -55,6 +55,7 @@ constexpr Switch kSwitches[] = {
 const std::vector<std::string> kAttention{"unfused", "fused_softmax", "flash_1", "flash_triton", "flash_2", "cudnn"};
 const std::vector<std::string> kLoss{"eager", "vocab_parallel", "vocab_parallel_fused", "fused_in_place"};
 const std::vector<std::string> kScalings{"delayed", "tensorwise", "rowwise"};
+const std::vector<std::string> kRecomputed{"attention", "norms", "expert_activation", "latent", "mlp"};
 const std::vector<std::string> kGradientTypes{"fp32", "fp16", "bf16"};
 
 }  // namespace
@@ -65,6 +66,8 @@ std::vector<SchemaField> software_switch_fields() {
       schema::optional("loss", schema::choice(kLoss, "how the loss handles the logits"))};
   for (const Switch& it : kSwitches) fields.push_back(schema::optional(it.name, schema::boolean(it.help)));
   fields.push_back(schema::optional("operand_scaling", schema::choice(kScalings, "how operands of fp8 and fp4 products get their scales")));
+  fields.push_back(schema::optional(
+      "selective", schema::list(schema::choice(kRecomputed, "a part of a layer"), between(1, 5), "what `recompute: selective` does again")));
   fields.push_back(schema::optional("gradient_type", schema::choice(kGradientTypes, "type of the gradients kept")));
   fields.push_back(
       schema::optional("gradient_reduce_type", schema::choice(kGradientTypes, "type of the gradients on the wire")));
@@ -77,6 +80,10 @@ Software with_switches(Software software, const ConfigValue& map) {
   if (const View kernel = view["loss"]) software.loss = loss_kernel_from(kernel.text()).value();
   for (const Switch& it : kSwitches) software.*it.member = view[it.name].boolean_or(software.*it.member);
   if (const View scaling = view["operand_scaling"]) software.operand_scaling = operand_scaling_from(scaling.text()).value();
+  if (const View parts = view["selective"]) {
+    software.selective.clear();
+    for (std::size_t i = 0; i < parts.size(); ++i) software.selective.push_back(recomputed_part_from(parts.at(i).text()).value());
+  }
   if (const View type = view["gradient_type"]) software.gradient_type = data_type_from(type.text()).value();
   if (const View type = view["gradient_reduce_type"])
     software.gradient_reduce_type = data_type_from(type.text()).value();

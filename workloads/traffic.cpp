@@ -30,11 +30,17 @@ TokenTraffic qk_norm_traffic(const Architecture& a, const Software& software) {
 
 TokenTraffic activation_traffic(const Architecture& a, const Software& software) {
   const double bias_gradient = a.biases == Biases::all ? 2 * a.mlp_up_width() : 0;
-  if (a.gated)
-    return software.fused_activation ? TokenTraffic{6 * a.ffn, 10 * a.ffn + bias_gradient}
-                                     : TokenTraffic{10 * a.ffn, 16 * a.ffn + bias_gradient};
+  if (a.gated) {
+    const TokenTraffic clamp = a.activation_clamp ? clamp_traffic(a.ffn) : TokenTraffic{0, 0};
+    return software.fused_activation ? TokenTraffic{6 * a.ffn + clamp.forward, 10 * a.ffn + clamp.backward + bias_gradient}
+                                     : TokenTraffic{10 * a.ffn + clamp.forward, 16 * a.ffn + clamp.backward + bias_gradient};
+  }
   return {(software.fused_activation ? 4 : 8) * a.ffn, 6 * a.ffn + bias_gradient};
 }
+
+TokenTraffic clamp_traffic(double ffn) { return {16 * ffn, 20 * ffn}; }
+
+TokenTraffic expert_bias_traffic(double hidden) { return {28 * hidden, 40 * hidden}; }
 
 TokenTraffic row_bias_traffic(const Architecture& a) { return {0, 2 * a.hidden}; }
 

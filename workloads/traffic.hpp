@@ -27,6 +27,14 @@ struct TokenTraffic {
 [[nodiscard]] TokenTraffic qk_norm_traffic(const Architecture& a, const Software& software);
 /// The MLP's activation; with the gradient of its bias.
 [[nodiscard]] TokenTraffic activation_traffic(const Architecture& a, const Software& software);
+/// Both halves of a gated activation clamped, each in a kernel, and joined: 2 + 2 bytes for each half and for both; backward each half reads
+/// its gradient and its input and writes (6), and the gradients are joined. Source: Megatron-Core, fused_bias_geglu.py,
+/// weighted_bias_quick_geglu_impl (clamp and cat stand before the fused activation).
+[[nodiscard]] TokenTraffic clamp_traffic(double ffn);
+/// The second bias of experts, scaled by each token's weight in fp32: product with the weight (4 written), sum (2 + 4 read, 4 written),
+/// the experts joined (4 + 4), cast (4 + 2). Backward: cast back (2 + 4) and to the outputs' type (4 + 2), the experts joined (2 + 2);
+/// gradients of bias and of weights are a product (4 + 4) and a sum (4) each. Source: Megatron-Core, experts.py, TEGroupedMLP._apply_bias.
+[[nodiscard]] TokenTraffic expert_bias_traffic(double hidden);
 /// Gradient of the bias after a row-parallel product: every tensor rank reads the whole gradient.
 [[nodiscard]] TokenTraffic row_bias_traffic(const Architecture& a);
 

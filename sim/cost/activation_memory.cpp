@@ -33,7 +33,7 @@ Bytes saved_by(const Operator& op, const LayerCut& cut, const DeviceType& device
 }
 
 struct LayerActivations {
-  Bytes all{}, core_attention{}, logits{};
+  Bytes all{}, dropped{}, logits{};
   Bytes products{};  ///< outputs that selective recompute keeps where it keeps products
 };
 
@@ -45,14 +45,14 @@ LayerActivations activations_of(const LayerType& layer, const LayerCut& cut, con
   for (const Operator& op : layer.operators) {
     const Bytes saved = saved_by(op, cut, device, software);
     sum.all += saved;
-    if (op.core_attention) sum.core_attention += saved;
+    if (drops_input(op, layer, software)) sum.dropped += saved;
     if (op.group == "loss") sum.logits += saved;
   }
   if (software.selective_keeps_products) sum.products = kept_products(layer, cut, precision, software);
   return sum;
 }
 
-/// Q, K and V are kept by selective recompute, which drops only what lies between them and the output of the attention.
+/// Selective recompute drops what it makes again: of attention what lies between Q, K, V and its output.
 Bytes kept_by(const LayerActivations& layer, const LayerType& type, RecomputeKind recompute, Bytes layer_input) {
   if (!can_recompute(type)) return layer.all;
   switch (recompute) {
@@ -61,7 +61,7 @@ Bytes kept_by(const LayerActivations& layer, const LayerType& type, RecomputeKin
       return layer_input;
     case RecomputeKind::selective:
       return layer.products > Bytes(0) ? std::min(layer.all, layer.products + layer_input)
-                                       : layer.all - layer.core_attention;
+                                       : layer.all - layer.dropped;
     default:
       return layer.all;
   }

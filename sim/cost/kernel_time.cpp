@@ -90,6 +90,28 @@ bool has_attention_kernel(const DeviceType& device, AttentionKernel kernel) {
   return kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax || device.attention.contains(kernel);
 }
 
+namespace {
+
+constexpr double kMeasuredHead = 128;
+
+/// Head size whose products take as long as the exponentials.
+double half_head(AttentionKernel kernel, bool backward) {
+  switch (kernel) {
+    case AttentionKernel::cudnn: return backward ? 31 : 104;
+    case AttentionKernel::flash_2: return backward ? 15 : 21;
+    default: return 0;
+  }
+}
+
+/// Share of the measured rate that a smaller head leaves.
+double small_head(AttentionKernel kernel, double head_size, bool backward) {
+  if (head_size <= 0 || head_size >= kMeasuredHead) return 1;
+  const double half = half_head(kernel, backward);
+  return head_size * (kMeasuredHead + half) / (kMeasuredHead * (head_size + half));
+}
+
+}  // namespace
+
 Seconds fused_attention_time(const DeviceType& device, AttentionKernel kernel, const AttentionCall& call, bool backward) {
   if (call.forward_flops.value == 0) return Seconds(0);
   const auto found = device.attention.find(kernel);
@@ -99,7 +121,7 @@ Seconds fused_attention_time(const DeviceType& device, AttentionKernel kernel, c
   const double unfilled = call.head_rows > 0 ? kAttentionBlockRows * device.multiprocessors / call.head_rows : 0;
   const double half_length = backward ? curve.backward_half_length : curve.forward_half_length;
   const FlopsPerSecond rate = (backward ? curve.backward : curve.forward) / (1 + half_length / call.sequence + unfilled);
-  return done / rate + device.kernel_launch;
+  return done / (rate * small_head(kernel, call.head_size, backward)) + device.kernel_launch;
 }
 
 Seconds memory_bound_time(const DeviceType& device, Bytes bytes) {

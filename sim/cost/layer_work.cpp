@@ -23,6 +23,8 @@ constexpr double kExposedCast = 0.45;
 /// casts them in shards.
 constexpr Bytes kTensorwiseCastBytes(6), kRowwiseCastBytes(8);
 constexpr const char* kRowCopy = "rows in order";
+/// Kernels an expert of its second bias: product and sum; backward two products, two sums and two casts (traffic.hpp).
+constexpr double kBiasLaunchesForward = 2, kBiasLaunchesBackward = 6;
 /// The vocabulary-parallel loss reduces its maximum, the target's logit and the sum of exponentials, 4 bytes a token each.
 constexpr int kLossReductions = 3;
 constexpr Bytes kLossReductionBytes(4);
@@ -302,7 +304,9 @@ class LayerWriter {
     const bool experts = op.kind == OperatorClass::grouped_gemm;  // their tokens come from an exchange, not from a kernel that casts them
     if (experts && software_.fused_experts) return;
     const Bytes moved = cast_bytes(experts) * (tokens / cut_.grid.rows * width);
-    out.push_back({kind, op.name + " cast", Kernel{OperatorClass::memory_bound, {}, {}, moved, memory_bound_time(device_, moved)}, std::nullopt});
+    Kernel kernel{OperatorClass::memory_bound, {}, {}, moved, memory_bound_time(device_, moved)};
+    if (experts) split(kernel, local_experts(op));
+    out.push_back({kind, op.name + " cast", kernel, std::nullopt});
   }
 
   [[nodiscard]] Bytes cast_bytes(bool experts) const {
@@ -314,8 +318,16 @@ class LayerWriter {
     return kCastBytes * (experts ? 1 : kExposedCast);
   }
 
-  Kernel traffic(const Operator& op, Bytes bytes) const {
-    return {op.kind, {}, {}, bytes, memory_bound_time(device_, bytes)};
+  /// One kernel an expert instead of one for all: Transformer Engine quantises the rows of each apart, and adds biases expert by expert.
+  void split(Kernel& kernel, double launches) const {
+    kernel.shape.batch = std::max(1.0, launches);
+    kernel.alone += device_.kernel_launch * (kernel.shape.batch - 1);
+  }
+
+  Kernel traffic(const Operator& op, Bytes bytes, double launches_each = 1) const {
+    Kernel kernel{op.kind, {}, {}, bytes, memory_bound_time(device_, bytes)};
+    if (op.kind == OperatorClass::memory_bound && op.items > 1) split(kernel, local_experts(op) * launches_each);
+    return kernel;
   }
 
   bool is_batched(const Operator& op) const { return op.kind == OperatorClass::gemm && op.attention.heads > 0; }
@@ -340,9 +352,11 @@ class LayerWriter {
   /// Tokens of this device's experts, each as often as it has experts here.
   double routed_rows(const Operator& op) const { return rows() * op.items_per_token * share(TensorCut::routed); }
 
+  double local_experts(const Operator& op) const { return op.items * parameter_share(op, cut_) * expert_tensor(); }
+
   /// A product an expert, of equally many tokens.
   GemmShape grouped_shape(const Operator& op) const {
-    const double experts = op.items * parameter_share(op, cut_) * expert_tensor();
+    const double experts = local_experts(op);
     const double columns = op.cut == TensorCut::routed_column ? expert_tensor() : 1, inner = op.cut == TensorCut::routed_row ? expert_tensor() : 1;
     return {routed_rows(op) / experts, op.gemm_n / columns, op.gemm_k / inner, experts};
   }
@@ -371,7 +385,7 @@ class LayerWriter {
       case OperatorClass::gemm:
       case OperatorClass::grouped_gemm: return {product(op, shape_of(op))};
       case OperatorClass::attention: return attention_kernels(op, false);
-      default: return is_fused(op) ? std::vector<Kernel>{} : std::vector{traffic(op, scaled(op.forward_bytes, op.cut))};
+      default: return is_fused(op) ? std::vector<Kernel>{} : std::vector{traffic(op, scaled(op.forward_bytes, op.cut), kBiasLaunchesForward)};
     }
   }
 
@@ -392,14 +406,14 @@ class LayerWriter {
       }
       case OperatorClass::attention: return attention_kernels(op, true);
       case OperatorClass::embedding: return {traffic(op, scaled(op.backward_bytes, op.cut) + table_gradient(op))};
-      default: return is_fused(op) ? std::vector<Kernel>{} : std::vector{traffic(op, scaled(op.backward_bytes, op.cut))};
+      default: return is_fused(op) ? std::vector<Kernel>{} : std::vector{traffic(op, scaled(op.backward_bytes, op.cut), kBiasLaunchesBackward)};
     }
   }
 
   std::vector<Kernel> attention_kernels(const Operator& op, bool backward) const {
     const Flops flops = op.forward_flops.of(cut_.tokens) * (cut_.sequences * share(op.cut));
     if (!device_.attention.contains(software_.attention)) return unfused_attention(op, backward);
-    const AttentionCall call{flops, op.attention.causal, cut_.tokens, cut_.sequences * op.attention.heads * share(op.cut) * cut_.tokens};
+    const AttentionCall call{flops, op.attention.causal, cut_.tokens, cut_.sequences * op.attention.heads * share(op.cut) * cut_.tokens, double(op.attention.head_size)};
     return {{OperatorClass::attention, {}, flops * (backward ? 2.5 : 1.0), {}, fused_attention_time(device_, software_.attention, call, backward)}};
   }
 

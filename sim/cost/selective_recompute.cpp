@@ -1,6 +1,7 @@
 #include "sim/cost/selective_recompute.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace trainyard {
 namespace {
@@ -37,15 +38,55 @@ std::vector<Repeated> without_products(const LayerType& layer, DataType precisio
   return repeated;
 }
 
+/// The part of a layer that `selective` may name. Source: Megatron-Core, --recompute-modules (core_attn, layernorm, moe_act, mla_up_proj,
+/// mlp): attention.py, transformer_layer.py, experts.py, multi_latent_attention.py.
+std::optional<RecomputedPart> part_of(const Operator& op) {
+  if (op.core_attention) return RecomputedPart::attention;
+  if (op.name == "attention_norm" || op.name == "mlp_norm") return RecomputedPart::norms;
+  if (op.name == "experts_activation") return RecomputedPart::expert_activation;
+  for (const char* name : {"mlp_up", "activation", "mlp_down"})
+    if (op.name == name) return RecomputedPart::mlp;
+  return std::nullopt;
+}
+
+/// Of latent attention also its norms, second products and rotation.
+std::optional<RecomputedPart> part_of(const Operator& op, bool latent) {
+  if (latent)
+    for (const char* name : {"q_norm", "q_up", "kv_norm", "kv_up", "rope"})
+      if (op.name == name) return RecomputedPart::latent;
+  return part_of(op);
+}
+
+bool is_latent(const LayerType& layer) { return std::ranges::find(layer.operators, "kv_up", &Operator::name) != layer.operators.end(); }
+
+bool names(const Software& software, std::optional<RecomputedPart> part) {
+  return part && std::ranges::find(software.selective, *part) != software.selective.end();
+}
+
+/// Whose input is made again, and need not be kept.
+std::optional<RecomputedPart> maker_of_input(const Operator& op, bool latent) {
+  if (op.core_attention) return RecomputedPart::attention;
+  if (op.name == "qkv" || op.name == "q_down" || op.name == "router" || op.name == "mlp_up") return RecomputedPart::norms;
+  if (op.name == "experts_down") return RecomputedPart::expert_activation;
+  if (op.name == "activation" || op.name == "mlp_down") return RecomputedPart::mlp;
+  if (latent && (op.name == "q_up" || op.name == "kv_up" || op.name == "rope")) return RecomputedPart::latent;
+  return std::nullopt;
+}
+
 }  // namespace
+
+bool drops_input(const Operator& op, const LayerType& layer, const Software& software) {
+  return names(software, maker_of_input(op, is_latent(layer)));
+}
 
 std::vector<Repeated> repeated_work(const LayerType& layer, RecomputeKind recompute, DataType precision, const Software& software) {
   if (!can_recompute(layer)) return std::vector<Repeated>(layer.operators.size());
   if (recompute == RecomputeKind::selective && software.selective_keeps_products) return without_products(layer, precision);
+  const bool latent = is_latent(layer);
   std::vector<Repeated> repeated;
   for (const Operator& op : layer.operators) {
     const bool all = recompute == RecomputeKind::full || recompute == RecomputeKind::every;
-    repeated.push_back({all || (recompute == RecomputeKind::selective && op.core_attention) ? 1.0 : 0.0, {}});
+    repeated.push_back({all || (recompute == RecomputeKind::selective && names(software, part_of(op, latent))) ? 1.0 : 0.0, {}});
   }
   return repeated;
 }

@@ -25,6 +25,12 @@ Bytes activation_bytes(const StageRole& role, const Module& module, const Worklo
 /// 15 pieces forward and 21 backward (fit of vTrain's runs on 1 to 4 nodes of A100, small hidden sizes).
 constexpr Seconds kHostForward(1.0e-3 / 15), kHostBackward(1.1e-3 / 21);
 
+/// Products and casts of experts are issued expert by expert (Transformer Engine, GroupedLinear: a GEMM and a cast each).
+double issued(const TimedPiece& piece) {
+  const bool apart = piece.kernel.kind == OperatorClass::grouped_gemm || piece.kernel.kind == OperatorClass::memory_bound;
+  return apart ? std::max(1.0, piece.kernel.shape.batch) : 1.0;
+}
+
 /// The work of one slice, where there are several: gradients of all but the first are added to earlier ones.
 LayerCut slice_of(LayerCut cut) {
   cut.sequences /= cut.slices.rows;
@@ -42,7 +48,7 @@ HostTime host_time(const std::vector<TimedPiece>& pieces, bool hides) {
   for (const TimedPiece& piece : pieces) {
     time.device += hides ? piece.kernel.alone : piece.alone();
     const bool backward = piece.kind == TaskKind::backward || piece.kind == TaskKind::weight_gradient;
-    time.host += backward ? kHostBackward : kHostForward;
+    time.host += (backward ? kHostBackward : kHostForward) * issued(piece);
   }
   return time;
 }

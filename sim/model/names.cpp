@@ -65,6 +65,12 @@ constexpr std::array kTaskKinds{"forward", "backward", "recompute", "weight_grad
 constexpr std::array kMemoryClassNames{"weights", "gradients", "optimizer", "activations", "buffers", "reserved"};
 static_assert(kMemoryClassNames.size() == kMemoryClasses);
 
+constexpr Words<RecomputedPart, 5> kRecomputedParts{{{RecomputedPart::attention, "attention"},
+                                                     {RecomputedPart::norms, "norms"},
+                                                     {RecomputedPart::expert_activation, "expert_activation"},
+                                                     {RecomputedPart::latent, "latent"},
+                                                     {RecomputedPart::mlp, "mlp"}}};
+
 }  // namespace
 
 std::string_view name(DataType type) { return word(kDataTypes, type); }
@@ -76,6 +82,8 @@ std::string_view name(LossKernel kernel) { return word(kLossKernels, kernel); }
 std::optional<LossKernel> loss_kernel_from(std::string_view text) { return value_of(kLossKernels, text); }
 std::string_view name(OperandScaling scaling) { return word(kOperandScalings, scaling); }
 std::optional<OperandScaling> operand_scaling_from(std::string_view text) { return value_of(kOperandScalings, text); }
+std::string_view name(RecomputedPart part) { return word(kRecomputedParts, part); }
+std::optional<RecomputedPart> recomputed_part_from(std::string_view text) { return value_of(kRecomputedParts, text); }
 const char* name(TaskKind kind) { return kTaskKinds.at(static_cast<std::size_t>(kind)); }
 const char* name(MemoryClass kind) { return kMemoryClassNames.at(static_cast<std::size_t>(kind)); }
 

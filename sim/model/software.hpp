@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/model/data_type.hpp"
 
@@ -17,12 +18,19 @@ enum class LossKernel { eager, vocab_parallel, vocab_parallel_fused, fused_in_pl
 /// operand's own maximum, whole (`tensorwise`) or row by row (`rowwise`).
 enum class OperandScaling { delayed, tensorwise, rowwise };
 
+/// What `recompute: selective` does again: attention between Q, K, V and its output, norms, the activation between experts' products, the
+/// second products of latent attention (with its rotation), the MLP of layers without experts.
+enum class RecomputedPart { attention, norms, expert_activation, latent, mlp };
+
 [[nodiscard]] std::string_view name(AttentionKernel kernel);
 [[nodiscard]] std::optional<AttentionKernel> attention_kernel_from(std::string_view name);
 [[nodiscard]] std::string_view name(LossKernel kernel);
 [[nodiscard]] std::optional<LossKernel> loss_kernel_from(std::string_view name);
 [[nodiscard]] std::string_view name(OperandScaling scaling);
 [[nodiscard]] std::optional<OperandScaling> operand_scaling_from(std::string_view name);
+
+[[nodiscard]] std::string_view name(RecomputedPart part);
+[[nodiscard]] std::optional<RecomputedPart> recomputed_part_from(std::string_view name);
 
 struct Software {
   std::string name;                      ///< preset, e.g. "megatron-core-2024"
@@ -52,6 +60,7 @@ struct Software {
   bool gathers_logits = false;           ///< the loss gathers whole rows of logits over the tensor axis
   bool fused_gradient_accumulation = false;  ///< weight-gradient products add to the kept gradient instead of a kernel of its own
   bool selective_keeps_products = false; ///< selective recompute keeps every second product's output and attention's, and does the rest again
+  std::vector<RecomputedPart> selective{RecomputedPart::attention};  ///< recompute's `selective`, unless it keeps products
   bool narrow_weights = false;           ///< of fp8 and fp4 products only the operands' type is kept (fp8 primary weights; without the transposed copies of Hopper)
   bool keeps_gradient_copies = false;    ///< fp32 gradients beside those of the product's type: the optimizer's part, or all where they add up in fp32
   bool keeps_gathered_input = false;     ///< sequence parallelism keeps a product's gathered input instead of gathering again

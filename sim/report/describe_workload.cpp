@@ -125,7 +125,9 @@ std::string switches_text(const Software& software) {
                                      {"narrow_weights", software.narrow_weights}};
   std::string on, off;
   for (const auto& [key, value] : switches) (value ? on : off) += std::string(" ") + key;
-  return fmt::format("    on: {}\n    off:{}\n", on.empty() ? "-" : on.substr(1), off.empty() ? " -" : off);
+  std::string again;
+  for (const RecomputedPart part : software.selective) again += fmt::format("{}{}", again.empty() ? "" : ", ", name(part));
+  return fmt::format("    on: {}\n    off:{}\n    selective recompute: {}\n", on.empty() ? "-" : on.substr(1), off.empty() ? " -" : off, again);
 }
 
 std::string description(const Workload& workload) {

@@ -78,3 +78,29 @@ TEST_CASE("a tensor axis adds two all-reduces forward and two backward, or gathe
   CHECK(count(work.backward, CollectiveKind::all_gather) == 4);  // two gather the inputs again for the weight gradients
   CHECK(count(work.backward, CollectiveKind::reduce_scatter) == 2);
 }
+
+// 16 of 128 experts here, 4 of them a token: 4,096 x 4 rows of 2,880. Casts move 4 bytes an element in 16 kernels; the second bias 28 bytes
+// an element forward in 2 x 16 kernels, 40 backward in 6 x 16.
+TEST_CASE("experts with biases: a cast and a bias an expert, none where one kernel does all") {
+  const Cluster cluster = fixture::one_node("H100-SXM5-80GB");
+  const DeviceType& device = cluster.type_of(DeviceId(0));
+  LayerCut cut = cut_of(1);
+  cut.experts = {.ranks = 8, .apart = true, .items = 16};
+  const auto find = [&](const std::string& software, bool backward, const std::string& name) {
+    const Workload workload = fixture::workload("gpt-oss-120b", 4096, software, "fp8");
+    const LayerWork work = decoder_work(workload, device, cut);
+    const std::vector<Piece>& pieces = backward ? work.backward : work.forward;
+    const auto found = std::ranges::find(pieces, name, &Piece::name);
+    return found == pieces.end() ? Kernel{} : *found->kernel;
+  };
+  const double elements = 4096.0 * 4 * 2880;
+  const auto in_kernels = [&](Bytes bytes, int kernels) { return memory_bound_time(device, bytes) + device.kernel_launch * double(kernels - 1); };
+  CHECK(find("nemo-2024", false, "experts_up cast").bytes.value == Approx(4 * elements));
+  CHECK(find("nemo-2024", false, "experts_up cast").alone.value == Approx(in_kernels(Bytes(4 * elements), 16).value));
+  CHECK(find("nemo-2024", false, "experts_bias").bytes.value == Approx(28 * elements));
+  CHECK(find("nemo-2024", false, "experts_bias").alone.value == Approx(in_kernels(Bytes(28 * elements), 32).value));
+  CHECK(find("nemo-2024", true, "experts_bias").bytes.value == Approx(40 * elements));
+  CHECK(find("nemo-2024", true, "experts_bias").alone.value == Approx(in_kernels(Bytes(40 * elements), 96).value));
+  CHECK(find("{preset: nemo-2024, fused_experts: true}", false, "experts_bias").bytes == Bytes(0));
+  CHECK(find("{preset: nemo-2024, fused_experts: true}", false, "experts_up cast").bytes == Bytes(0));
+}

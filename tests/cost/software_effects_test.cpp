@@ -152,3 +152,29 @@ TEST_CASE("tf32 products run in fp32 where the GPU has no tf32") {
   CHECK(peak_rate(ampere.type_of(DeviceId(0)), DataType::tf32) == 156_TFLOPS);
   CHECK_FALSE(peak_rate(turing.type_of(DeviceId(0)), DataType::bf16));
 }
+
+// Norms of 7,168; q_norm of 1,536, q_up 1,536 x 128 x 192, kv_norm, kv_up 512 x 128 x 256 and the rotation. Not kept: the norms' output, twice
+// 2 x 7,168; the inputs of q_up and kv_up; Q, K and V with their rotated part (2 x 128 x (2 x 192 + 128) + 2 x 64).
+TEST_CASE("selective recompute of named parts: norms and latent attention's second products again, and their outputs not kept") {
+  const std::string parts = "{preset: megatron-core-2024, attention: cudnn, selective: [norms, latent]}";
+  const Workload workload = fixture::workload("deepseek-v3", 4096, parts, "bf16");
+  const auto dense = std::ranges::find_if(workload.modules[0].types, [](const LayerType& type) { return type.name == "decoder"; });
+  double again = 0;
+  int norms = 0;
+  const std::vector<Repeated> repeated = repeated_work(*dense, RecomputeKind::selective, DataType::bf16, workload.software);
+  for (std::size_t i = 0; i < repeated.size(); ++i) {
+    if (dense->operators[i].kind == OperatorClass::gemm) again += repeated[i].share * dense->operators[i].parameters;
+    if (dense->operators[i].group == "norm") norms += int(repeated[i].share);
+  }
+  CHECK(again == Approx(1536.0 * 128 * 192 + 512.0 * 128 * 256));
+  CHECK(norms == 4);
+  const Cluster cluster = fixture::one_node("H100-SXM5-80GB");
+  const LayerId layer = LayerId(1);
+  const auto kept = [&](RecomputeKind kind) {
+    LayerCut cut = cut_of(1, 4096);
+    cut.recompute = kind;
+    return activation_memory(workload.modules[0], std::span(&layer, 1), cut, cluster.type_of(DeviceId(0)), workload).kept.value;
+  };
+  const double dropped = 2 * 2 * 7168 + 2 * (1536 + 512) + 2.0 * 128 * (2 * 192 + 128) + 2 * 64;
+  CHECK(kept(RecomputeKind::none) - kept(RecomputeKind::selective) == Approx(4096 * dropped));
+}

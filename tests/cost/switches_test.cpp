@@ -148,3 +148,12 @@ TEST_CASE("an eager host: a small layer takes 1.0 ms forward and 1.1 ms backward
   CHECK(times("deepspeed-2022", "gpt3-175b") == times("{preset: deepspeed-2022, eager_host: false}", "gpt3-175b"));
   CHECK(times("{preset: deepspeed-2022, cuda_graphs: true}", "gpt2") == times("{preset: deepspeed-2022, eager_host: false}", "gpt2"));
 }
+
+// Eight experts: each of their two products, and backward of their four, is issued eight times.
+TEST_CASE("an eager host issues the products of experts one by one") {
+  const std::string model = "{family: llama, layers: 2, hidden: 256, heads: 4, kv_heads: 4, experts: 8, experts_per_token: 2, ffn: 256, vocabulary: 1024}";
+  const LayerWork work = work_of(fixture::workload(model, 1024, "deepspeed-2022"), kDecoder, cut_of(1, false));
+  const auto eager = times("deepspeed-2022", model);
+  CHECK(eager.first == Approx((double(work.forward.size()) + 2 * 7) * 1.0e-3 / 15));
+  CHECK(eager.second == Approx((double(work.backward.size()) + 4 * 7) * 1.1e-3 / 21));
+}

@@ -103,7 +103,9 @@ TEST_CASE("A software preset holds words and booleans, no number but the year in
   for (const ConfigValue& preset : root.items)
     for (std::size_t i = 0; i < preset.items.size(); ++i) {
       if (preset.keys[i].first == "source") continue;
-      CHECK(std::isalpha(static_cast<unsigned char>(preset.items[i].scalar.at(0))));
+      const ConfigValue& value = preset.items[i];
+      for (const ConfigValue& word : value.kind == ConfigValue::Kind::list ? value.items : std::vector<ConfigValue>{value})
+        CHECK(std::isalpha(static_cast<unsigned char>(word.scalar.at(0))));
     }
 }
 

@@ -39,6 +39,19 @@ TEST_CASE("Grouped products count the experts' weights and a token's share of th
   CHECK(find_operator(layer, "dispatch").output.per_token.value == 2 * 4096.0 * 2);
 }
 
+// h = F = 2880, 4 experts a token: swiglu 6F + 10F, clamps 16F + 20F, the first bias's gradient 2 · 2F; the second bias 28h + 40h. Kept: the
+// first product's output before and behind the clamp.
+TEST_CASE("GPT-OSS: clamped activations and a bias behind the second product, counted kernel by kernel") {
+  const LayerType layer = decoder_layer(find_model("gpt-oss-120b")->architecture, context_of("nemo-2024"), true);
+  const Operator& activation = find_operator(layer, "experts_activation");
+  CHECK(activation.forward_bytes.per_token.value == 4 * 2880.0 * (6 + 16));
+  CHECK(activation.backward_bytes.per_token.value == 4 * 2880.0 * (10 + 20 + 4));
+  CHECK(activation.saved.per_token.value == 4 * 2.0 * 2 * 5760);
+  CHECK(find_operator(layer, "experts_bias").forward_bytes.per_token.value == 4 * 2880.0 * 28);
+  CHECK(find_operator(layer, "experts_bias").backward_bytes.per_token.value == 4 * 2880.0 * 40);
+  CHECK(find_operator(layer, "experts_bias").items == 128);
+}
+
 // memory.md §2.4: 4 ql + 4 kvl + 2 rope + 4 a(nope+rope) + 4 a v + 4 a beside the norm's input and output.
 TEST_CASE("Latent attention keeps full-width Q, K, V and the narrow vectors before and after their norms") {
   const LayerType layer = decoder_layer(find_model("deepseek-v3")->architecture, context_of("megatron-core-2024"), true);

@@ -37,7 +37,7 @@ double ratio(const MeasuredExperts& measured, const DeviceType& device, DataType
 
 double ratio(const MeasuredAttention& measured, const DeviceType& device, const Around& around) {
   const double rows = measured.length * measured.batch * measured.heads;
-  const AttentionCall call{Flops(4 * rows * measured.length * measured.head_size), true, measured.length, rows};
+  const AttentionCall call{Flops(4 * rows * measured.length * measured.head_size), true, measured.length, rows, measured.head_size};
   return (fused_attention_time(device, AttentionKernel::cudnn, call, false) + around.launch) / measured.time;
 }
 

@@ -20,30 +20,71 @@ double release_of(const CsvRow& row) {
 }
 
 /// What a recipe for a mixture of experts switches on, of which the table prints nothing: Megatron-Bridge, scripts/performance/configs
-/// (deepseek, qwen, gpt_oss; moe_flex_dispatcher_backend, moe_a2a_overlap, cutedsl_fused_grouped_mlp) and the notes of release 0.5.1.
+/// (deepseek, gpt_oss, kimi, qwen, as they stood in 2025-11, 2026-01, 2026-03 and 2026-08: moe_flex_dispatcher_backend, moe_a2a_overlap,
+/// cutedsl_fused_grouped_mlp, recompute_modules, cuda_graph_impl and its scope) and the notes of release 0.5.1. HybridEP sorts tokens in a
+/// kernel of its own unless told otherwise (DeepEP, Hybrid-EP implementation guide §7.2), so that no recipe has `fused_permute`.
 struct ExpertRecipe {
-  bool sends_once = false, fused_permute = false, fused_experts = false, overlap = false;
+  bool sends_once = false, fused_experts = false, overlap = false;
+  bool eager = false;          ///< graphs of nothing, or of the router alone
+  std::string recomputed = ""; ///< parts that are computed again
 };
 
-ExpertRecipe expert_recipe(const CsvRow& row, const TrainingRun& run, const std::string& gpu, const std::string& model) {
-  const bool hopper = gpu.starts_with("H"), rack = gpu.starts_with("GB"), qwen = model.starts_with("qwen3");
-  const bool deepseek = model == "deepseek-v3", large_qwen = model == "qwen3-235b-a22b";
-  const double release = release_of(row);
-  ExpertRecipe recipe;
-  const bool all_to_all = large_qwen && !rack && release < 26.06;
-  recipe.fused_permute = release >= 26.02 && !all_to_all && !(deepseek && !rack && run.expert > 8);
-  recipe.sends_once = !all_to_all && (release >= 26.02 || (hopper && deepseek));
-  // Fused kernels and graphs of whole iterations, on Blackwell in MXFP8 and NVFP4
-  const bool whole = release >= 26.06 && !hopper && run.precision != "bf16" && (deepseek || qwen || model.starts_with("gpt-oss"));
-  recipe.fused_experts = whole;
-  recipe.overlap = (whole && run.precision == "fp8" && model != "qwen3-30b-a3b") || (hopper && (deepseek || large_qwen)) ||
-                   (deepseek && run.chunks > 1 && gpu.starts_with("B200"));
-  return recipe;
-}
+struct Recipe {
+  Recipe(const CsvRow& row, const TrainingRun& run, const std::string& gpu, const std::string& model)
+      : run_(run), release_(release_of(row)), hopper_(gpu.starts_with("H")), rack_(gpu.starts_with("GB")), b200_(gpu.starts_with("B200")),
+        gb300_(gpu.starts_with("GB300")), gb200_(gpu.starts_with("GB200")), deepseek_(model == "deepseek-v3"), kimi_(model == "kimi-k2"),
+        gpt_oss_(model.starts_with("gpt-oss")), small_qwen_(model == "qwen3-30b-a3b"), large_qwen_(model == "qwen3-235b-a22b") {}
+
+  [[nodiscard]] ExpertRecipe experts() const {
+    const bool fp8 = run_.precision == "fp8";
+    const bool all_to_all = (large_qwen_ && !rack_ && release_ < 26.06) || (gpt_oss_ && !whole() && !sends_gpt_oss_once());
+    return {.sends_once = !all_to_all && (release_ >= 26.02 || (hopper_ && deepseek_)),
+            .fused_experts = whole(),
+            .overlap = (whole() && fp8 && !small_qwen_) || (hopper_ && (deepseek_ || large_qwen_)) ||
+                       (deepseek_ && run_.chunks > 1 && b200_) || (gpt_oss_ && gb200_ && release_ >= 26.04),
+            .eager = !whole() && eager(),
+            .recomputed = recomputed()};
+  }
+
+ private:
+  /// Fused kernels and graphs of whole iterations, on Blackwell in MXFP8 and NVFP4.
+  [[nodiscard]] bool whole() const {
+    return release_ >= 26.06 && !hopper_ && run_.precision != "bf16" && (deepseek_ || small_qwen_ || large_qwen_ || gpt_oss_);
+  }
+  [[nodiscard]] bool sends_gpt_oss_once() const {
+    return (gb200_ && release_ >= 26.04) || (!rack_ && !hopper_ && run_.expert == 8 && release_ >= 26.02);
+  }
+  [[nodiscard]] bool eager() const {
+    if (gpt_oss_) return !gb300_ && (hopper_ || gb200_ || b200_);
+    if (large_qwen_) return !rack_ && release_ < 26.06;
+    if (small_qwen_) return release_ > 25.1;  // before, tokens beyond a fixed number were dropped and all was recorded
+    if (deepseek_) return run_.precision != "bf16" && !(b200_ && run_.chunks > 1);
+    return kimi_;
+  }
+  [[nodiscard]] std::string recomputed() const {
+    if (gpt_oss_) return !whole() && (hopper_ || gb200_ || b200_) ? "norms, expert_activation" : "";
+    if (kimi_) return "latent";
+    if (!deepseek_ || whole()) return "";
+    if (gb300_ && run_.precision == "bf16") return "mlp, expert_activation";
+    return hopper_ || (b200_ && run_.chunks > 1) ? "latent, mlp" : "latent";
+  }
+
+  const TrainingRun& run_;
+  double release_;
+  bool hopper_, rack_, b200_, gb300_, gb200_, deepseek_, kimi_, gpt_oss_, small_qwen_, large_qwen_;
+};
 
 std::string expert_software(const ExpertRecipe& recipe) {
-  return fmt::format("{{preset: megatron-bridge-2026, deduplicates_dispatch: {}, fused_permute: {}, fused_experts: {}, overlap_expert: {}}}",
-                     recipe.sends_once, recipe.fused_permute, recipe.fused_experts, recipe.overlap);
+  std::string text = fmt::format("{{preset: megatron-bridge-2026, deduplicates_dispatch: {}, fused_experts: {}, overlap_expert: {}", recipe.sends_once,
+                                 recipe.fused_experts, recipe.overlap);
+  if (recipe.eager) text += ", cuda_graphs: false, eager_host: true";
+  if (!recipe.recomputed.empty()) text += fmt::format(", selective: [{}]", recipe.recomputed);
+  return text + "}";
+}
+
+void set_expert_recipe(const ExpertRecipe& recipe, TrainingRun& run) {
+  run.software = expert_software(recipe);
+  if (!recipe.recomputed.empty()) run.recompute = "selective";
 }
 
 /// DeepSeek-V3's recipes train one prediction layer unless the table says "w/o MTP"; layers by `pp_layout`: "Et*4|(t*4|)*14tmL".
@@ -77,7 +118,8 @@ void map(const CsvRow& row, Measurement& into) {
   TrainingRun run = nvidia_run(row, row["gpu"], into.model, into.gpus, 0);
   run.precision = nvidia_precision(row["precision"]);
   const std::string model = published_model(into.model).name;
-  run.software = run.expert > 1 ? expert_software(expert_recipe(row, run, into.gpu, model)) : "megatron-bridge-2026";
+  run.software = "megatron-bridge-2026";
+  if (run.expert > 1) set_expert_recipe(Recipe(row, run, into.gpu, model).experts(), run);
   set_layers(row, model, run);
   run.expert_tensor = 1;  // as its recipes set it
   // Megatron-Bridge, scripts/performance and recipes of Llama 3 70B: dim 16, target_modules [linear_qkv].

@@ -54,10 +54,10 @@ constexpr std::array kModels{
           "shared_gate: true, ffn: 18944, vocabulary: 151936, biases: qkv"},
     Known{"gpt-oss-120b", "gptoss120b", 36,
           "family: llama, hidden: 2880, heads: 64, kv_heads: 8, head_size: 64, experts: 128, experts_per_token: 4, ffn: 2880, expert_biases: true, "
-          "router_bias: true, attention_sinks: true, biases: attention, window: 128, global_every: 2, vocabulary: 201088"},
+          "router_bias: true, attention_sinks: true, activation_clamp: true, biases: attention, window: 128, global_every: 2, vocabulary: 201088"},
     Known{"gpt-oss-20b", "gptoss20b", 24,
           "family: llama, hidden: 2880, heads: 64, kv_heads: 8, head_size: 64, experts: 32, experts_per_token: 4, ffn: 2880, expert_biases: true, "
-          "router_bias: true, attention_sinks: true, biases: attention, window: 128, global_every: 2, vocabulary: 201088"},
+          "router_bias: true, attention_sinks: true, activation_clamp: true, biases: attention, window: 128, global_every: 2, vocabulary: 201088"},
     Known{"llama-4-maverick", "llama4maverick", 48,
           "family: llama, hidden: 5120, heads: 40, kv_heads: 8, head_size: 128, experts: 128, experts_per_token: 1, expert_ffn: 8192, "
           "shared_ffn: 8192, expert_every: 2, ffn: 16384, vocabulary: 202048"},

@@ -232,6 +232,12 @@ void add_workload(const Workload& workload, Settings& s) {
   for (const auto& [key, value] : switches_of(workload.software)) s.set("software." + key, value);
 }
 
+std::string parts_text(const std::vector<RecomputedPart>& parts) {
+  std::string text;
+  for (const RecomputedPart part : parts) text += (text.empty() ? "[" : ", ") + std::string(name(part));
+  return text + "]";
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> switches_of(const Software& it) {
@@ -256,6 +262,7 @@ std::vector<std::pair<std::string, std::string>> switches_of(const Software& it)
           {"operand_scaling", std::string(name(it.operand_scaling))},
           {"splits_tensor_products", truth(it.splits_tensor_products)},
           {"fused_gradient_accumulation", truth(it.fused_gradient_accumulation)},
+          {"selective", parts_text(it.selective)},
           {"selective_keeps_products", truth(it.selective_keeps_products)},
           {"keeps_gradient_copies", truth(it.keeps_gradient_copies)},
           {"narrow_weights", truth(it.narrow_weights)},
