@@ -94,19 +94,23 @@ namespace {
 
 constexpr double kMeasuredHead = 128;
 
+/// bf16 peak of a multiprocessor of H100, on which the head sizes below were measured.
+constexpr FlopsPerSecond kMeasuredPeak(989e12 / 132);
+
 /// Head size whose products take as long as the exponentials.
-double half_head(AttentionKernel kernel, bool backward) {
+double half_head(const DeviceType& device, AttentionKernel kernel, bool backward) {
+  const double peak = device.multiprocessors > 0 ? peak_of(device, DataType::bf16) / (kMeasuredPeak * double(device.multiprocessors)) : 1;
   switch (kernel) {
-    case AttentionKernel::cudnn: return backward ? 31 : 104;
-    case AttentionKernel::flash_2: return backward ? 15 : 21;
+    case AttentionKernel::cudnn: return peak * (backward ? 31 : 104);
+    case AttentionKernel::flash_2: return peak * (backward ? 15 : 21);
     default: return 0;
   }
 }
 
 /// Share of the measured rate that a smaller head leaves.
-double small_head(AttentionKernel kernel, double head_size, bool backward) {
+double small_head(const DeviceType& device, AttentionKernel kernel, double head_size, bool backward) {
   if (head_size <= 0 || head_size >= kMeasuredHead) return 1;
-  const double half = half_head(kernel, backward);
+  const double half = half_head(device, kernel, backward);
   return head_size * (kMeasuredHead + half) / (kMeasuredHead * (head_size + half));
 }
 
@@ -117,11 +121,14 @@ Seconds fused_attention_time(const DeviceType& device, AttentionKernel kernel, c
   const auto found = device.attention.find(kernel);
   require(found != device.attention.end(), device.name + " has no kernel " + std::string(name(kernel)));
   const AttentionCurve& curve = found->second;
-  const Flops done = call.forward_flops * (call.causal ? 0.5 : 1.0) * (backward ? kAttentionBackwardWork : 1.0);
+  const bool windowed = call.window > 0 && call.window < call.sequence;
+  const double masked = windowed ? (call.window + kAttentionBlockRows) / call.window : 1;
+  const Flops done = call.forward_flops * (masked * (call.causal ? 0.5 : 1.0) * (backward ? kAttentionBackwardWork : 1.0));
   const double unfilled = call.head_rows > 0 ? kAttentionBlockRows * device.multiprocessors / call.head_rows : 0;
   const double half_length = backward ? curve.backward_half_length : curve.forward_half_length;
-  const FlopsPerSecond rate = (backward ? curve.backward : curve.forward) / (1 + half_length / call.sequence + unfilled);
-  return done / (rate * small_head(kernel, call.head_size, backward)) + device.kernel_launch;
+  const double length = windowed ? std::min(call.sequence, 2 * (call.window + kAttentionBlockRows)) : call.sequence;
+  const FlopsPerSecond rate = (backward ? curve.backward : curve.forward) / (1 + half_length / length + unfilled);
+  return done / (rate * small_head(device, kernel, call.head_size, backward)) + device.kernel_launch;
 }
 
 Seconds memory_bound_time(const DeviceType& device, Bytes bytes) {

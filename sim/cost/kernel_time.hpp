@@ -31,14 +31,18 @@ struct AttentionCall {
   double sequence = 0;
   double head_rows = 0;          ///< queries of all heads and sequences; 0: many
   double head_size = 0;          ///< 0: that of the measured rates
+  double window = 0;             ///< keys that a query sees at most; 0: all
 };
 
 /// rate = peak_rate / (1 + half_length / S + 128 multiprocessors / head rows), on the FLOPs of the causal half; the backward kernel does 2.5
 /// times the work of the forward one (it computes the scores again; FlashAttention-2, arXiv 2307.08691 §3). The last term: a block of 128
 /// queries of a head occupies a multiprocessor (§3.2 there), so that about one round of blocks is lost in filling and emptying them.
-/// Heads h below 128, where the rates were measured, take (h + h0)/(128 + h0) of its time a score: exponentials do not get fewer. h0 of
-/// cuDNN 104 forward and 31 backward, of FlashAttention 2 21 and 15: H100's rates without mask at 8k and 16k tokens, head sizes 64 and
-/// 128 (FlashAttention-3, arXiv 2407.08608, figures 5 and 6); taken for newer GPUs too, whose exponentials gain less than their products.
+/// Heads h below 128, where the rates were measured, take (h + h0)/(128 + h0) of its time a score: exponentials do not get fewer. On H100 h0 of
+/// cuDNN is 104 forward and 31 backward, of FlashAttention 2 21 and 15 (rates without mask at 8k and 16k tokens, head sizes 64 and 128:
+/// FlashAttention-3, arXiv 2407.08608, figures 5 and 6); elsewhere it grows with the bf16 peak of a multiprocessor, since its
+/// exponentials have not grown (FlashAttention-4, 2026: on Blackwell twice the products and as many exponentials).
+/// A block under a window w < S meets w + 128 keys, of which it masks some, and fills and empties the pipeline as a block of S/2 keys does:
+/// half_length then counts against 2 (w + 128) instead of S.
 /// The kernel must be available on the device.
 [[nodiscard]] Seconds fused_attention_time(const DeviceType& device, AttentionKernel kernel, const AttentionCall& call, bool backward);
 

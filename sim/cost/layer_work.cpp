@@ -413,7 +413,7 @@ class LayerWriter {
   std::vector<Kernel> attention_kernels(const Operator& op, bool backward) const {
     const Flops flops = op.forward_flops.of(cut_.tokens) * (cut_.sequences * share(op.cut));
     if (!device_.attention.contains(software_.attention)) return unfused_attention(op, backward);
-    const AttentionCall call{flops, op.attention.causal, cut_.tokens, cut_.sequences * op.attention.heads * share(op.cut) * cut_.tokens, double(op.attention.head_size)};
+    const AttentionCall call{flops, op.attention.causal, cut_.tokens, cut_.sequences * op.attention.heads * share(op.cut) * cut_.tokens, double(op.attention.head_size), double(op.attention.window)};
     return {{OperatorClass::attention, {}, flops * (backward ? 2.5 : 1.0), {}, fused_attention_time(device_, software_.attention, call, backward)}};
   }
 

@@ -93,6 +93,8 @@ TEST_CASE("memory-bound kernels cost their bytes and a launch") {
 TEST_CASE("attention of smaller heads is slower: the exponentials of a score do not shrink with it") {
   DeviceType device = ideal();
   device.kernel_launch = Seconds(0);
+  device.multiprocessors = 132;  // of H100, and its peak
+  device.peak[DataType::bf16] = 989_TFLOPS;
   device.attention[AttentionKernel::cudnn] = {200_TFLOPS, 200_TFLOPS, 0, 0};
   const auto time = [&](double head, bool backward) {
     return fused_attention_time(device, AttentionKernel::cudnn, {Flops(4e14), true, 512, 0, head}, backward).value;
@@ -103,4 +105,20 @@ TEST_CASE("attention of smaller heads is slower: the exponentials of a score do 
   CHECK(2.5 / time(64, true) == Approx(432.0 / 518).epsilon(0.01));
   CHECK(time(128, false) == Approx(1));
   CHECK(time(192, false) == Approx(1));
+  device.multiprocessors = 66;  // twice the products of a multiprocessor
+  CHECK(time(64, false) == Approx(128.0 * (64 + 208) / (64.0 * (128 + 208))));
+}
+
+// A window of 128 of 4,096 keys: 256 keys a block instead of 128, and a half length of 512 counts against 2 x 256.
+TEST_CASE("attention under a window works on whole blocks of keys, and starts each as a long one") {
+  DeviceType device = ideal();
+  device.kernel_launch = Seconds(0);
+  device.attention[AttentionKernel::cudnn] = {200_TFLOPS, 200_TFLOPS, 512, 0};
+  const auto time = [&](double window, bool backward) {
+    return fused_attention_time(device, AttentionKernel::cudnn, {Flops(4e14), true, 4096, 0, 128, window}, backward).value;
+  };
+  CHECK(time(0, false) == Approx(1.125));
+  CHECK(time(4096, false) == Approx(1.125));
+  CHECK(time(128, false) == Approx(2 * 2));
+  CHECK(time(128, true) == Approx(2 * 2.5));
 }
