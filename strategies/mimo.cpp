@@ -1,7 +1,8 @@
 // Every module of a multimodal model in its own layout: the encoder of images replicated at low tensor degree beside a
 // language model that is cut finer, on the same GPUs or on GPUs of its own before it. Paper: Heterogeneous Parallelism
 // for Multimodal LLM Training (Megatron "MIMO"), arXiv 2605.27678. Colocated, the boundary gathers or slices along the
-// batch, and before a pipeline the encoder works through the whole batch first; apart, the encoder is a stage before the pipeline, and its replicas send to those of the language model.
+// batch, and before a pipeline the encoder works through the whole batch first; apart, the encoder is a stage before
+// the pipeline, and its replicas send to those of the language model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,7 +50,8 @@ class MimoSearch {
     const int all = int(gpus_.size()),
               node = int(gpus_of(context_.cluster, context_.cluster.devices[index(gpus_.front())].node).size());
     if (options_.colocated)
-      shapes_on(all, 1 << 10, node, [&](const Shape& shape) { shape.pipeline == 1 ? add_colocated(shape) : add_before_pipeline(shape); });
+      shapes_on(all, 1 << 10, node,
+                [&](const Shape& shape) { shape.pipeline == 1 ? add_colocated(shape) : add_before_pipeline(shape); });
     if (options_.apart)
       for (int encoders = std::min(node, all / 2); encoders >= 1 && encoders <= all / 2; encoders += node)
         shapes_on(all - encoders, 1 << 10, node, [&](const Shape& shape) { add_apart(shape, encoders); });
@@ -71,20 +73,22 @@ class MimoSearch {
   template <class Visit>
   void shapes_on(int gpus, int most_stages, int node, Visit visit) const {
     for (int tensor = 1; tensor <= std::min(node, kMostTensor); tensor *= 2)
-      for (int context = 1; context <= options_.context; context *= 2) pipelines_on(gpus, most_stages, tensor, context, visit);
+      for (int context = 1; context <= options_.context; context *= 2)
+        pipelines_on(gpus, most_stages, tensor, context, visit);
   }
 
   template <class Visit>
   void pipelines_on(int gpus, int most_stages, int tensor, int context, Visit visit) const {
-      for (int pipeline = 1;
-           pipeline <= most_stages && tensor * context * pipeline <= gpus && pipeline <= int(language_.size()) - 2; ++pipeline) {
-        if (gpus % (tensor * context * pipeline) != 0 || !divides_heads(tensor)) continue;
-        const int data = gpus / (tensor * context * pipeline);
-        for (int micro_batch = 1; data * micro_batch <= int(batch()) && micro_batch <= 16; micro_batch *= 2)
-          if (std::fmod(batch(), data * micro_batch) == 0)
-            for (const RecomputeKind recompute : {RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full})
-              visit({tensor, context, pipeline, data, micro_batch, recompute});
-      }
+    for (int pipeline = 1;
+         pipeline <= most_stages && tensor * context * pipeline <= gpus && pipeline <= int(language_.size()) - 2;
+         ++pipeline) {
+      if (gpus % (tensor * context * pipeline) != 0 || !divides_heads(tensor)) continue;
+      const int data = gpus / (tensor * context * pipeline);
+      for (int micro_batch = 1; data * micro_batch <= int(batch()) && micro_batch <= 16; micro_batch *= 2)
+        if (std::fmod(batch(), data * micro_batch) == 0)
+          for (const RecomputeKind recompute : {RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full})
+            visit({tensor, context, pipeline, data, micro_batch, recompute});
+    }
   }
 
   Rule rule_of(std::vector<LayerId> layers, int data, int tensor, RecomputeKind recompute, int context = 1) const {
@@ -98,7 +102,8 @@ class MimoSearch {
     return rule;
   }
 
-  /// The encoder's replicas split the samples of each of the language model's, or their images; its context ranks are replicas, too.
+  /// The encoder's replicas split the samples of each of the language model's, or their images; its context ranks are
+  /// replicas, too.
   void add_colocated(const Shape& shape) {
     for (int split = shape.context; split <= shape.members(); split *= 2) {
       Stage stage;
@@ -111,8 +116,9 @@ class MimoSearch {
     }
   }
 
-  /// Three phases on the same GPUs: the encoder works through the batch, then the language model's pipeline, then the encoder backward. The
-  /// encoder's data ranks share the images of a sample; it holds its activations through the second phase, so that it may recompute alone.
+  /// Three phases on the same GPUs: the encoder works through the batch, then the language model's pipeline, then the
+  /// encoder backward. The encoder's data ranks share the images of a sample; it holds its activations through the
+  /// second phase, so that it may recompute alone.
   void add_before_pipeline(const Shape& shape) {
     for (int tensor = 1; tensor <= shape.tensor; tensor *= 2)
       for (const RecomputeKind recompute : {shape.recompute, RecomputeKind::full}) {
@@ -181,7 +187,8 @@ class Mimo final : public Strategy {
  public:
   explicit Mimo(const StrategyOptions& options) {
     const std::string where = options.values["modules"].text_or("any");
-    options_ = {where != "apart", where != "colocated", simulate_of(options.values, kSimulate), int(options.values["context"].integer_or(1))};
+    options_ = {where != "apart", where != "colocated", simulate_of(options.values, kSimulate),
+                int(options.values["context"].integer_or(1))};
   }
   PlanOrInfeasible plan(const PlanningContext& context) override { return MimoSearch(context, options_).search(); }
 
@@ -197,14 +204,18 @@ const StrategyRegistrar registrar({
     .options = schema::object(
         {schema::optional("modules", schema::choice({"any", "colocated", "apart"}, "on the same GPUs, or on others"),
                           "any"),
-         schema::optional("context", schema::integer(between(1, 1024), "largest degree of a context axis of the language model, powers of two"), "1"),
+         schema::optional("context",
+                          schema::integer(between(1, 1024),
+                                          "largest degree of a context axis of the language model, powers of two"),
+                          "1"),
          simulate_option(kSimulate)},
         "options of mimo"),
-    .simplified = {"one encoder",
-                   "colocated before a pipeline, the boundary is a transfer a micro-batch instead of one exchange of the batch",
-                   "apart, each of the language model's tensor ranks gets its samples itself instead of by a broadcast "
-                   "from a leader",
-                   "apart, the encoder's GPUs are the first ones, whole nodes of them, each a replica"},
+    .simplified =
+        {"one encoder",
+         "colocated before a pipeline, the boundary is a transfer a micro-batch instead of one exchange of the batch",
+         "apart, each of the language model's tensor ranks gets its samples itself instead of by a broadcast "
+         "from a leader",
+         "apart, the encoder's GPUs are the first ones, whole nodes of them, each a replica"},
     .reconstructed = {"the paper sweeps configurations by hand: here layouts of the language model and splits of the "
                       "encoder are ranked in closed form and the best simulated"},
     .make = [](const StrategyOptions& options, Diagnostics&) { return std::make_unique<Mimo>(options); },
