@@ -161,7 +161,7 @@ class DecoderLayer {
     op.forward_bytes = per_token(e_ * (a_.qkv_width() + a_.context_width()) + log_sum_exp);
     op.backward_bytes = per_token(2 * e_ * (a_.qkv_width() + a_.context_width()) + log_sum_exp);
     op.output = per_token(e_ * a_.context_width());
-    op.saved = per_token(log_sum_exp);
+    op.saved = per_token(log_sum_exp + (software_.copies_attention_output ? e_ * a_.context_width() : 0));
     add_core(std::move(op));
   }
 
@@ -188,7 +188,7 @@ class DecoderLayer {
     return op;
   }
 
-  /// Kept of each score: the softmax's output; with dropout also its mask (a byte) and its output.
+  /// Kept of each score: the softmax's output; with dropout of scores also its mask (a byte) and its output.
   Operator softmax() const {
     const TokenTraffic traffic = softmax_traffic(software_.attention);
     Operator op;
@@ -196,7 +196,7 @@ class DecoderLayer {
     op.forward_bytes = per_score(e_ / 2 * traffic.forward * a_.heads);
     op.backward_bytes = per_score(e_ / 2 * traffic.backward * a_.heads);
     op.output = per_score(e_ * a_.heads);
-    op.saved = per_score((e_ + (software_.dropout ? 1 + e_ : 0)) * a_.heads);
+    op.saved = per_score((e_ + (software_.copies_scores ? 1 + e_ : 0)) * a_.heads);
     return op;
   }
 

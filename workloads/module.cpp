@@ -40,7 +40,7 @@ Operator width_change(const char* name, double from, double to, const OperatorCo
 Operator logits(const Architecture& a, const OperatorContext& context) {
   Operator op = product("logits", "head", a.embedding_size, padded_vocabulary(a), false, context);
   op.cut = TensorCut::vocabulary;
-  op.saved_cut = TensorCut::sequence;
+  op.saved_cut = context.software.keeps_gathered_input ? TensorCut::replicated : TensorCut::sequence;
   return op;
 }
 
@@ -52,7 +52,7 @@ Operator loss(const Architecture& a, const OperatorContext& context) {
   op.forward_bytes = per_token(of_logit.forward * v);
   op.backward_bytes = per_token(of_logit.backward * v);
   op.output = per_token(4);  // the loss of the token, fp32
-  op.saved = per_token(loss_saved(context.software.loss) * v);
+  op.saved = per_token(loss_saved(context.software.loss, context.precision) * v);
   op.cut = op.saved_cut = TensorCut::vocabulary;
   if (context.software.gathers_logits) {
     op.cut = op.saved_cut = TensorCut::replicated;

@@ -50,6 +50,12 @@ constexpr Switch kSwitches[] = {
      "sequence parallelism keeps gathered inputs of products instead of gathering them again"},
     {"copies_gathers", &Software::copies_gathers,
      "gathers and scatters along the sequence copy all of it into order, as the sequence is not the outermost axis"},
+    {"copies_scores", &Software::copies_scores, "written attention scores are kept with a mask and a copy, as their dropout does; as `dropout` where not given"},
+    {"copies_attention_output", &Software::copies_attention_output, "attention's output is kept in two orders"},
+    {"flattens_gradients", &Software::flattens_gradients, "gradients are copied into a flat buffer for their reduction"},
+    {"whole_in_pipeline", &Software::whole_in_pipeline,
+     "memory of a pipeline with zero 3: weights stay gathered, gradients add up whole"},
+    {"shards_over_context", &Software::shards_over_context, "memory with zero 3: context ranks hold parts of the states too"},
 };
 
 const std::vector<std::string> kAttention{"unfused", "fused_softmax", "flash_1", "flash_triton", "flash_2", "cudnn"};
@@ -84,6 +90,7 @@ Software with_switches(Software software, const ConfigValue& map) {
     software.selective.clear();
     for (std::size_t i = 0; i < parts.size(); ++i) software.selective.push_back(recomputed_part_from(parts.at(i).text()).value());
   }
+  if (view["dropout"] && !view["copies_scores"]) software.copies_scores = software.dropout;  // in both places, unless it says otherwise
   if (const View type = view["gradient_type"]) software.gradient_type = data_type_from(type.text()).value();
   if (const View type = view["gradient_reduce_type"])
     software.gradient_reduce_type = data_type_from(type.text()).value();

@@ -53,16 +53,17 @@ TokenTraffic loss_traffic(LossKernel kernel) {
   return fused ? TokenTraffic{14, 12} : TokenTraffic{44, 26};
 }
 
-double loss_saved(LossKernel kernel) {
+double loss_saved(LossKernel kernel, DataType precision) {
+  const double logits = element_size(precision).value;
   switch (kernel) {
     case LossKernel::eager:
-      return 14;
+      return logits + 12;
     case LossKernel::vocab_parallel:
-      return 6;
+      return logits + 4;
     case LossKernel::vocab_parallel_fused:
-      return 10;
+      return logits + 8;
     case LossKernel::fused_in_place:
-      return 4;
+      return logits + 2;
   }
   return 0;
 }

@@ -42,7 +42,7 @@ struct TokenTraffic {
 [[nodiscard]] TokenTraffic softmax_traffic(AttentionKernel kernel);
 /// Bytes of one logit in the loss, whose arithmetic is fp32 in any precision.
 [[nodiscard]] TokenTraffic loss_traffic(LossKernel kernel);
-/// Bytes of one logit kept at the peak: 16-bit logits, fp32 copy, log-softmax, gradient, as far as each stays.
-[[nodiscard]] double loss_saved(LossKernel kernel);
+/// Bytes of one logit kept at the peak: logits as the head gives them (in `precision`), fp32 copy, log-softmax, gradient, as far as each stays.
+[[nodiscard]] double loss_saved(LossKernel kernel, DataType precision);
 
 }  // namespace trainyard

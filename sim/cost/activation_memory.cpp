@@ -16,6 +16,9 @@ constexpr double kScoreBytes = 2;
 /// Gathered logits are held as the list of parts, their concatenation and a copy more: 20 bytes each at the peak
 /// against the 14 of an eager loss alone, in the layout sweep of Aleph Alpha (433 runs out of memory, 281 not).
 constexpr double kGatheredCopies = 3;
+/// An eager loss on logits cut over the tensor axis holds four fp32 tensors in its backward pass (log-softmax, zeroed gradient, their sum
+/// and the result), 16 bytes a logit against 14. Source: PyTorch, torch/distributed/tensor/parallel/loss.py.
+constexpr double kCutEagerLoss = 16.0 / 14;
 
 /// Saved by a fused attention operator that runs unfused here: the normalised scores instead of the log-sum-exp.
 Bytes unfused_scores(const Operator& op, const LayerCut& cut) {
@@ -27,9 +30,9 @@ Bytes saved_by(const Operator& op, const LayerCut& cut, const DeviceType& device
   Bytes saved = op.saved.of(cut.tokens) * (cut.sequences * remaining_share(op.saved_cut, cut));
   if (op.kind == OperatorClass::attention && !has_attention_kernel(device, software.attention))
     saved += unfused_scores(op, cut);
-  if (cut.tensor > 1 && cut.grid.members() == 1 && op.group == "loss")
-    saved += op.gathered.of(cut.tokens) * (kGatheredCopies * cut.sequences);
-  return saved;
+  if (cut.tensor == 1 || cut.grid.members() > 1 || op.group != "loss") return saved;
+  if (software.loss == LossKernel::eager && op.saved_cut == TensorCut::vocabulary) return saved * kCutEagerLoss;
+  return saved + op.gathered.of(cut.tokens) * (kGatheredCopies * cut.sequences);
 }
 
 struct LayerActivations {

@@ -9,6 +9,8 @@
 namespace trainyard {
 namespace {
 
+/// Of DeepSpeed's reductions: MEMORY_OPT_ALLREDUCE_SIZE, and the default of ZeRO's reduce_bucket_size.
+constexpr double kFlatGradients = 500'000'000;
 constexpr double kFragmentationWithTensor = 0.03, kFragmentationWithout = 0.065;
 bool is_trained_matrix(const Operator& op) {
   return (op.kind == OperatorClass::gemm || op.kind == OperatorClass::grouped_gemm) && op.parameters > 0 &&
@@ -130,7 +132,8 @@ StaticMemory static_memory(const Module& module, std::span<const LayerId> layers
   const double experts = trained_expert_parameters(module, layers, cut);
   const double part = (trained - experts) / holders + experts / (expert_holders > 0 ? expert_holders : holders);
   held.weights = weight_bytes(module, layers, cut, workload) - element_size(workload.precision) * twice;
-  held.gradients = element_size(workload.software.gradient_type) * (zero >= 2 ? part : trained);
+  const Bytes gradient = master_copy ? element_size(workload.software.gradient_type) : element_size(workload.precision);
+  held.gradients = gradient * (zero >= 2 ? part : trained);
   held.optimizer = Bytes(master_copy ? 12 : 8) * (zero >= 1 ? part : trained);
   held.optimizer += sum_tables(module, layers, cut, [](const Operator& op) { return op.row_state_bytes; });
   if (workload.software.keeps_gradient_copies && master_copy) {
@@ -140,6 +143,19 @@ StaticMemory static_memory(const Module& module, std::span<const LayerId> layers
   if (workload.software.cached_gradient_dummies)
     held.buffers = element_size(workload.precision) * largest_distinct_matrices(module, layers, cut);
   return held;
+}
+
+int state_parts(int shards, const LayerCut& cut, const Software& software) { return shards * (software.shards_over_context ? cut.context : 1); }
+
+void keep_whole(StaticMemory& held, const Module& module, std::span<const LayerId> layers, const LayerCut& cut, const Workload& workload) {
+  held.buffers += element_size(workload.precision) * parameters_on_device(module, layers, cut);
+  held.gradients = element_size(DataType::fp32) * trained_parameters_on_device(module, layers, cut);
+}
+
+Bytes flat_gradients(const Module& module, std::span<const LayerId> layers, const LayerCut& cut, const Workload& workload) {
+  if (!workload.software.flattens_gradients) return Bytes(0);
+  const Bytes gradient = std::max(element_size(workload.software.gradient_reduce_type), element_size(workload.precision));
+  return gradient * std::min(kFlatGradients, trained_parameters_on_device(module, layers, cut));
 }
 
 Bytes reserved_memory(const DeviceType& device, Bytes allocated, int tensor) {

@@ -36,6 +36,18 @@ struct StaticMemory {
 [[nodiscard]] StaticMemory static_memory(const Module& module, std::span<const LayerId> layers, const LayerCut& cut,
                                          const Workload& workload, int holders, int zero, int expert_holders = 0);
 
+/// Parts of the states with zero 3: the shards, and the context ranks in each where the software cuts states over them too.
+[[nodiscard]] int state_parts(int shards, const LayerCut& cut, const Software& software);
+
+/// In a stage of a pipeline with zero 3 whose software resharded nothing before the last micro-batch: gathered weights of all layers as
+/// buffers, and gradients whole (in fp32), whose parts come when the whole ones are scattered. Source: memory.md §2.2; PyTorch,
+/// torch/distributed/pipelining/stage.py.
+void keep_whole(StaticMemory& held, const Module& module, std::span<const LayerId> layers, const LayerCut& cut, const Workload& workload);
+
+/// The flat copy of a stage's gradients for their reduction, at most 500 million at a time; zero where the software has none.
+/// Source: DeepSpeed, runtime/engine.py, MEMORY_OPT_ALLREDUCE_SIZE.
+[[nodiscard]] Bytes flat_gradients(const Module& module, std::span<const LayerId> layers, const LayerCut& cut, const Workload& workload);
+
 /// What one micro-batch adds.
 struct ActivationMemory {
   Bytes kept{};       ///< from the end of its forward to the end of its backward pass

@@ -21,7 +21,8 @@ std::vector<LayerCut> cuts_on(const StageRole& role, const Cell& cell, std::size
 StaticMemory states_of_layer(const Emission& emission, const StageRole& role, const LayerRun& run, LayerId layer,
                              const LayerCut& cut) {
   const Module& module = *emission.placement.module;
-  const int holders = role.zero == 3 ? role.shards : run.holders(emission.placement);
+  const int holders =
+      role.zero == 3 ? state_parts(role.shards, cut, emission.workload.software) : run.holders(emission.placement);
   const auto states = [&](std::span<const LayerId> layers) {
     return static_memory(module, layers, cut, emission.workload, holders, role.zero,
                          run.expert_holders(emission.placement));
@@ -41,6 +42,7 @@ StaticMemory states_of_layer(const Emission& emission, const StageRole& role, co
 /// Layers with different holders have optimizer states of different shares, and members different experts.
 StaticMemory states_of(const Emission& emission, int cell, const std::vector<LayerCut>& cuts, Bytes& buffers) {
   const StageRole& role = emission.placement.role(cell);
+  const Module& module = *emission.placement.module;
   StaticMemory held;
   for (const LayerRun& run : emission.traffic.runs) {
     if (!run.held_by(cell)) continue;
@@ -51,9 +53,14 @@ StaticMemory states_of(const Emission& emission, int cell, const std::vector<Lay
       if (home.weights.place == Place::device) held.weights += part.weights;
       if (home.gradients.place == Place::device) held.gradients += part.gradients;
       if (home.optimizer.place == Place::device) held.optimizer += part.optimizer;
-      buffers = std::max(buffers, part.buffers);
+      held.buffers = std::max(held.buffers, part.buffers);
     }
   }
+  if (role.stays_whole(emission.workload.software) && !role.leaves_device())
+    keep_whole(held, module, role.layers, cuts.front(), emission.workload);
+  if (role.zero < 3) held.buffers += flat_gradients(module, role.layers, cuts.front(), emission.workload);
+  buffers = std::max(buffers, held.buffers);
+  held.buffers = Bytes(0);
   return held;
 }
 

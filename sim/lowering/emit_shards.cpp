@@ -121,8 +121,9 @@ class ShardWriter {
     last_[{&group, use.layer}] = task;
   }
 
-  /// On the devices of the group, or of one cell class of it.
+  /// On the devices of the group, or of one cell class of it. What stays whole for the step is counted with the states.
   void hold(const CommunicatorClass& group, TaskId task, Bytes at_start, Bytes at_end, int cell_class = -1) {
+    if (emission_.placement.roles[role_of(group)].stays_whole(emission_.workload.software)) return;
     const std::vector<int>& devices = cell_class < 0 ? group.devices : emission_.resources.cell_devices[cell_class];
     for (const int device : devices) {
       if (std::ranges::find(group.devices, device) == group.devices.end()) continue;

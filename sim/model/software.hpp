@@ -66,6 +66,11 @@ struct Software {
   bool keeps_gathered_input = false;     ///< sequence parallelism keeps a product's gathered input instead of gathering again
   bool copies_gathers = false;           ///< the sequence is not the outermost axis: a gather along it ends, and a scatter begins, with a copy into order
   OperandScaling operand_scaling = OperandScaling::delayed;
+  bool copies_scores = false;            ///< written attention scores are kept with a mask and a copy of them, as with dropout
+  bool copies_attention_output = false;  ///< attention's output is kept twice: as its kernel wrote it, and in the order of the next product
+  bool flattens_gradients = false;       ///< gradients are copied into one flat buffer for their reduction (DeepSpeed)
+  bool whole_in_pipeline = false;        ///< of sharded states: in a pipeline weights stay gathered and gradients add up whole (FSDP); memory only
+  bool shards_over_context = false;      ///< of sharded states: context ranks hold parts of them too (FSDP); memory only
   DataType gradient_type = DataType::fp32;          ///< of the main gradients kept
   DataType gradient_reduce_type = DataType::fp32;   ///< on the wire
   friend bool operator==(const Software&, const Software&) = default;

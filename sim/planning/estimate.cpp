@@ -373,13 +373,15 @@ class Estimator {
   }
 
   void add_memory(const StageRole& role, const LayerCut& cut, const DeviceType& type, MemoryReport& memory) const {
-    const int holders = role.zero == 3 ? role.shards : holders_of(role.layers.front());
+    const int holders = role.zero == 3 ? state_parts(role.shards, cut, workload_.software) : holders_of(role.layers.front());
     std::vector<LayerCut> cuts;
     for (std::size_t i = 0; i < role.layers.size(); ++i) {
       cuts.push_back(role.cut_of(i));
       cuts.back().part = cut.part;
     }
-    const StaticMemory held = static_memory(*placement_.module, role.layers, cut, workload_, holders, role.zero, expert_holders_of(role, role.layers.front()));
+    StaticMemory held = static_memory(*placement_.module, role.layers, cut, workload_, holders, role.zero, expert_holders_of(role, role.layers.front()));
+    if (role.stays_whole(workload_.software)) keep_whole(held, *placement_.module, role.layers, cut, workload_);
+    if (role.zero < 3) held.buffers += flat_gradients(*placement_.module, role.layers, cut, workload_);
     const ActivationMemory activations = activation_memory(*placement_.module, role.layers, cut, type, workload_, role.recompute, cuts);
     const Bytes transient = std::max(activations.forward_peak - activations.kept, activations.backward_peak);
     const Bytes kept = activations.kept * (double(role.in_flight) / double(role.chunks.size())) + transient;

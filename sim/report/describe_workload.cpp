@@ -122,7 +122,12 @@ std::string switches_text(const Software& software) {
                                      {"fused_gradient_accumulation", software.fused_gradient_accumulation},
                                      {"selective_keeps_products", software.selective_keeps_products},
                                      {"keeps_gradient_copies", software.keeps_gradient_copies},
-                                     {"narrow_weights", software.narrow_weights}};
+                                     {"narrow_weights", software.narrow_weights},
+                                     {"copies_scores", software.copies_scores},
+                                     {"copies_attention_output", software.copies_attention_output},
+                                     {"flattens_gradients", software.flattens_gradients},
+                                     {"whole_in_pipeline", software.whole_in_pipeline},
+                                     {"shards_over_context", software.shards_over_context}};
   std::string on, off;
   for (const auto& [key, value] : switches) (value ? on : off) += std::string(" ") + key;
   std::string again;

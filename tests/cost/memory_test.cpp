@@ -121,6 +121,69 @@ TEST_CASE(
   CHECK(backward(", cached_gradient_dummies: false") == Approx(gradients));
 }
 
+TEST_CASE("FSDP in a pipeline that frees nothing before the last micro-batch holds gathered weights and whole fp32 gradients") {
+  const Workload workload = fixture::workload("gpt3-1.3b", 2048, "torchtitan-2024", "bf16");
+  const LayerCut cut = cut_of(1, false, RecomputeKind::none);
+  const double p = parameters_on_device(workload.modules[0], std::span(&kDecoder, 1), cut);
+  StaticMemory held = static_memory(workload.modules[0], std::span(&kDecoder, 1), cut, workload, 8, 3);
+  CHECK(held.total().value == Approx(16 * p / 8));
+  keep_whole(held, workload.modules[0], std::span(&kDecoder, 1), cut, workload);
+  CHECK(held.total().value == Approx(12 * p / 8 + 2 * p + 4 * p));  // gradients' parts come when the whole ones go
+  CHECK(held.buffers.value == Approx(2 * p));
+  LayerCut four = cut;
+  four.context = 4;
+  CHECK(state_parts(8, four, workload.software) == 32);
+  CHECK(state_parts(8, four, Software{}) == 8);
+}
+
+TEST_CASE("DeepSpeed copies gradients into one flat buffer of at most 500 million") {
+  const auto flat = [](const char* software, const char* precision, std::size_t layers) {
+    const Workload workload = fixture::workload("gpt3-175b", 2048, software, precision);
+    const std::vector<LayerId> own(layers, kDecoder);
+    return flat_gradients(workload.modules[0], own, cut_of(8, false, RecomputeKind::none), workload).value;
+  };
+  const double matrices = 12.0 * 12288 * 12288 / 8, biases = (3 + 4) * 12288.0 / 8 + 2 * 12288, norms = 4 * 12288;
+  CHECK(flat("deepspeed-2022", "fp16", 1) == Approx(2 * (matrices + biases + norms)).epsilon(1e-4));
+  CHECK(flat("deepspeed-2022", "tf32", 1) == Approx(4 * (matrices + biases + norms)).epsilon(1e-4));
+  CHECK(flat("deepspeed-2022", "fp16", 8) == 2 * 500e6);
+  CHECK(flat("megatron-2021", "fp16", 8) == 0);
+}
+
+TEST_CASE("gradients of fp32 weights are fp32, whatever mixed precision keeps") {
+  const Workload workload = fixture::workload("gpt3-1.3b", 2048, "deepspeed-2022", "tf32");
+  const LayerCut cut = cut_of(1, false, RecomputeKind::none);
+  const double p = parameters_on_device(workload.modules[0], std::span(&kDecoder, 1), cut);
+  CHECK(static_memory(workload.modules[0], std::span(&kDecoder, 1), cut, workload, 8, 0).total().value == Approx(16 * p));
+}
+
+TEST_CASE("kept beside: attention's output in a second order, scores with a mask and a copy, a whole input of the head") {
+  const Cluster cluster = fixture::one_node("A100-SXM4-80GB");
+  const auto kept = [&](const std::string& software, LayerId layer, bool sequence_parallel) {
+    const Workload workload = fixture::workload("gpt3-175b", 2048, "{preset: megatron-core-2024, " + software + "}", "bf16");
+    return activation_memory(workload.modules[0], std::span(&layer, 1), cut_of(8, sequence_parallel, RecomputeKind::none), cluster.type_of(DeviceId(0)), workload).kept.value;
+  };
+  const double scores = 96.0 / 8 * 2048 * 2048;
+  CHECK(kept("copies_attention_output: true", kDecoder, false) - kept("copies_attention_output: false", kDecoder, false) == Approx(2 * kSbh / 8));
+  CHECK(kept("attention: unfused, copies_scores: true", kDecoder, false) - kept("attention: unfused", kDecoder, false) == Approx(3 * scores));
+  const LayerId head = LayerId(97);
+  CHECK(kept("keeps_gathered_input: true", head, true) - kept("keeps_gathered_input: false", head, true) == Approx(2 * kSbh * 7 / 8));
+}
+
+TEST_CASE("a logit in the loss: 4 bytes more in fp32 than the logits' own, and an eager one cut over the tensor axis 16 for 14") {
+  const Cluster cluster = fixture::one_node("A100-SXM4-80GB");
+  const auto kept = [&](const char* loss, const char* precision, int tensor) {
+    const Workload workload = fixture::workload("gpt3-175b", 2048, fmt::format("{{preset: megatron-2021, loss: {}}}", loss), precision);
+    const LayerId head = LayerId(97);
+    const double e = element_size(workload.precision).value;
+    const double all = activation_memory(workload.modules[0], std::span(&head, 1), cut_of(tensor, false, RecomputeKind::none), cluster.type_of(DeviceId(0)), workload).kept.value;
+    return (all - 2 * e * kSbh) / (2048 * workload.modules[0].vocabulary / tensor);
+  };
+  CHECK(kept("vocab_parallel", "fp16", 1) == Approx(6));
+  CHECK(kept("vocab_parallel", "tf32", 1) == Approx(8));
+  CHECK(kept("eager", "fp16", 1) == Approx(14));
+  CHECK(kept("eager", "fp16", 8) == Approx(16));
+}
+
 TEST_CASE("what is lacking is told by class") {
   MemoryReport memory{"a100.0.0", 46_GB, 40_GB, {20_GB, 5_GB, 15_GB, 4_GB, Bytes(0), 2_GB}, Seconds(0)};
   CHECK(shortfall_text(memory) ==

@@ -55,6 +55,23 @@ TEST_CASE("states are sharded and two gathered layers come on top") {
   CHECK(held(MemoryClass::buffers) <= 600_MB);  // and one layer's gradients
 }
 
+TEST_CASE("in a pipeline weights may stay gathered and gradients add up whole until the last micro-batch") {
+  const Cluster cluster = make_cluster({.nodes = 4});
+  Workload workload = make_workload({.layers = 2, .batch = 8, .parameters = 100e6});
+  Plan plan = make_plan({.stages = 2, .data = 2, .micro_batches = 4}, cluster, workload);
+  for (Stage& stage : plan.phases[0].parts[0].stages) {
+    stage.rules[0].settings.layout = Layout{equal_axis(AxisKind::shard, 2)};
+    stage.rules[0].settings.zero = 3;
+  }
+  const auto held = [&](MemoryClass kind) { return run_plan(plan, workload, cluster).report.memory.at_peak[std::size_t(kind)]; };
+  CHECK(held(MemoryClass::gradients) == 200_MB);  // 4 bytes of 100 M parameters over two devices
+  workload.software.whole_in_pipeline = true;
+  CHECK(held(MemoryClass::weights) == 200_MB);
+  CHECK(held(MemoryClass::gradients) == 400_MB);  // whole; parts come as the whole ones go
+  CHECK(held(MemoryClass::optimizer) == 400_MB);
+  CHECK(held(MemoryClass::buffers) == 200_MB);    // the layer gathered, 2 bytes a parameter
+}
+
 TEST_CASE("replicas of shards add their gradients up after the last micro-batch only") {
   const Cluster cluster = make_cluster({.nodes = 4});
   Workload workload = make_workload({.layers = 2, .batch = 8, .parameters = 5e6});

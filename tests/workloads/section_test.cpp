@@ -88,7 +88,7 @@ TEST_CASE("Switches override a preset's") {
       outcome_of(with(", software: {preset: megatron-core-2024, dropout: true, attention: unfused, loss: eager}"));
   CHECK(outcome.error.empty());
   Software expected = find_software("megatron-core-2024").value();
-  expected.dropout = true;
+  expected.dropout = expected.copies_scores = true;
   expected.attention = AttentionKernel::unfused;
   expected.loss = LossKernel::eager;
   CHECK(outcome.workload.software == expected);

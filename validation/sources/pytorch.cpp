@@ -24,13 +24,14 @@ void set_lora(const CsvRow& row, TrainingRun& run) {
 }
 
 /// torchtitan compiles blocks where its tables say so, else norms, rotary positions and activations are eager; its asynchronous tensor
-/// parallelism moves parts that are in order. The kernels of AutoModel are Transformer Engine's.
+/// parallelism moves parts that are in order; since 2025 its loss is compiled too and keeps as little as Megatron's (memory.md §4). The kernels of AutoModel are Transformer Engine's.
 std::string software_of(const CsvRow& row) {
   const bool torchtitan = row.is("source_set", "torchtitan");
   const char* eager = torchtitan && !row.has("kernels", "compile") ? ", fused_norm: false, fused_rope: false, fused_activation: false" : "";
   const char* parts = row.has("kernels", "sync") ? ", copies_gathers: false" : "";
   const char* scaling = row.has("kernels", "rowwise") ? ", operand_scaling: rowwise" : "";
-  return fmt::format("{{preset: torchtitan-2024, overlap_tensor: {}{}{}{}{}}}", row.has("kernels", "sync"), parts, scaling, eager,
+  const char* loss = torchtitan && row.has("kernels", "compile") && row.has("source", "_2025") ? ", loss: vocab_parallel" : "";
+  return fmt::format("{{preset: torchtitan-2024, overlap_tensor: {}{}{}{}{}{}}}", row.has("kernels", "sync"), parts, scaling, eager, loss,
                      torchtitan ? "" : ", attention: cudnn");
 }
 

@@ -17,8 +17,8 @@ namespace {
 // artifact fitted. fp32 tensors with tf32 products where the GPU has them: the artifact's layer profiles run above the
 // fp32 peak on A100 and GH200 (GPT-Neo, micro-batch 4: 68 and 141 TFLOP/s) and below it on V100. Memory is what
 // nvidia-smi says is used (get_total_used_mem in the artifact's pipe_engine.py: every figure is a whole number of MiB).
-// ZeRO is off (`zero_optimization: {}`), the models have no dropout in their attention (gpt_neo_model.py,
-// opt_model.py).
+// ZeRO is off (`zero_optimization: {}`), attention has no dropout; GPT-Neo has it behind attention and MLP, OPT nowhere
+// (gpt_neo_model.py, opt_model.py).
 struct Replicas {
   int count = 0, gpus = 0, tensor = 0;
   std::string gpu;
@@ -130,8 +130,8 @@ void map(const CsvRow& row, Measurement& into) {
   into.cluster = devices.cluster();
   into.workload = fmt::format(
       "{{model: {}, sequence_length: {}, global_batch: {}, precision: tf32, software: {{preset: deepspeed-2022, "
-      "attention: unfused, dropout: false, distributed_optimizer: false}}}}",
-      written_out(published_model(into.model)), row.count("seq_len"), batch);
+      "attention: unfused, dropout: {}, copies_scores: false, distributed_optimizer: false}}}}",
+      written_out(published_model(into.model)), row.count("seq_len"), batch, row.has("model", "Neo"));
   into.plan = fmt::format("{{layout: [data: {}, tensor: {}], batch: {}, micro_batches: {}, stages: [{}]}}", data,
                           stages[0].replicas.at(0).tensor, batch, batch / (data * micro), text);
 }

@@ -36,7 +36,7 @@ void map(const CsvRow& row, Measurement& into) {
   run.sequence_length = row.count("seq_len");
   run.global_batch = row.count("gbs");
   run.software =
-      "{preset: megatron-core-2024, attention: cudnn, overlap_gradient_reduce: false, overlap_weight_gather: false, "
+      "{preset: megatron-core-2024, attention: cudnn, loss: fused_in_place, overlap_gradient_reduce: false, overlap_weight_gather: false, "
       "overlap_tensor: false}";
   run.tensor = row.count("tp");
   run.pipeline = row.count("pp");

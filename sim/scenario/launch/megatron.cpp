@@ -65,7 +65,7 @@ class Interpretation {
     if ((attention > 0) != (hidden > 0))
       r_.notes.push_back(
           "--attention-dropout and --hidden-dropout: dropout is simulated in both places or in none; here in both");
-    mark(s_, "software.dropout", attention > 0 || hidden > 0);
+    for (const char* place : {"software.dropout", "software.copies_scores"}) mark(s_, place, attention > 0 || hidden > 0);
     mark(s_, "software.gradient_clipping", std::stod(s_.get("raw.clip")) > 0);
     mark(s_, "software.cached_gradient_dummies",
          s_.is("raw.transformer", "transformer_engine") && !is_on(s_, "raw.no_fused_accumulation"));
@@ -134,7 +134,7 @@ void say_switches(Settings& s) {
   s.set("raw.transformer", is_on(s, "software.cached_gradient_dummies") ? "transformer_engine" : "local");
   mark(s, is_on(s, "model.gated") ? "raw.plain_swiglu" : "raw.plain_gelu", !is_on(s, "software.fused_activation"));
   if (s.is("plan.schedule", "interleaved")) mark(s, "raw.no_overlap_pipeline", !is_on(s, "software.overlap_pipeline"));
-  for (const char* key : {"dropout", "gradient_clipping", "cached_gradient_dummies", "fused_activation"})
+  for (const char* key : {"dropout", "copies_scores", "gradient_clipping", "cached_gradient_dummies", "fused_activation"})
     s.drop(fmt::format("software.{}", key));
   if (s.is("plan.schedule", "interleaved") || !is_on(s, "software.overlap_pipeline"))
     s.drop("software.overlap_pipeline");

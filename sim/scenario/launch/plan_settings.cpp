@@ -266,6 +266,11 @@ std::vector<std::pair<std::string, std::string>> switches_of(const Software& it)
           {"selective_keeps_products", truth(it.selective_keeps_products)},
           {"keeps_gradient_copies", truth(it.keeps_gradient_copies)},
           {"narrow_weights", truth(it.narrow_weights)},
+          {"copies_scores", truth(it.copies_scores)},
+          {"copies_attention_output", truth(it.copies_attention_output)},
+          {"flattens_gradients", truth(it.flattens_gradients)},
+          {"whole_in_pipeline", truth(it.whole_in_pipeline)},
+          {"shards_over_context", truth(it.shards_over_context)},
           {"gradient_type", std::string(name(it.gradient_type))},
           {"gradient_reduce_type", std::string(name(it.gradient_reduce_type))}};
 }
