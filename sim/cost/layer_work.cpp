@@ -223,11 +223,11 @@ class LayerWriter {
   /// Rows of the sequence. Where it is not the outermost axis, what was gathered is copied into order, and what is to be scattered before.
   /// Source: PyTorch, torch/distributed/_functional_collectives.py (chunk and cat in all_gather_tensor and reduce_scatter_tensor).
   void collect_rows(CollectiveKind kind, Bytes size, TaskKind task, std::vector<Piece>& out) const {
-    const bool copies = software_.copies_gathers && cut_.tensor > 1 && kind != CollectiveKind::all_reduce;
-    const Kernel copy{OperatorClass::memory_bound, {}, {}, size * 2, memory_bound_time(device_, size * 2)};
-    if (copies && kind == CollectiveKind::reduce_scatter) out.push_back({task, kRowCopy, copy, std::nullopt});
+    if (!software_.copies_gathers || cut_.tensor == 1 || kind == CollectiveKind::all_reduce) return collect(kind, size, out);
+    const Piece copy{task, kRowCopy, Kernel{OperatorClass::memory_bound, {}, {}, size * 2, memory_bound_time(device_, size * 2)}, std::nullopt};
+    if (kind == CollectiveKind::reduce_scatter) out.push_back(copy);
     collect(kind, size, out);
-    if (copies && kind == CollectiveKind::all_gather) out.push_back({task, kRowCopy, copy, std::nullopt});
+    if (kind == CollectiveKind::all_gather) out.push_back(copy);
   }
 
   void exchange_context(const Operator& op, bool backward, std::size_t first, std::vector<Piece>& out) const {

@@ -39,22 +39,18 @@ std::vector<Repeated> without_products(const LayerType& layer, DataType precisio
 }
 
 /// The part of a layer that `selective` may name. Source: Megatron-Core, --recompute-modules (core_attn, layernorm, moe_act, mla_up_proj,
-/// mlp): attention.py, transformer_layer.py, experts.py, multi_latent_attention.py.
-std::optional<RecomputedPart> part_of(const Operator& op) {
+/// mlp): attention.py, transformer_layer.py, experts.py, multi_latent_attention.py. Of latent attention also its norms, second products and
+/// rotation.
+std::optional<RecomputedPart> part_of(const Operator& op, bool latent) {
+  if (latent)
+    for (const char* name : {"q_norm", "q_up", "kv_norm", "kv_up", "rope"})
+      if (op.name == name) return RecomputedPart::latent;
   if (op.core_attention) return RecomputedPart::attention;
   if (op.name == "attention_norm" || op.name == "mlp_norm") return RecomputedPart::norms;
   if (op.name == "experts_activation") return RecomputedPart::expert_activation;
   for (const char* name : {"mlp_up", "activation", "mlp_down"})
     if (op.name == name) return RecomputedPart::mlp;
   return std::nullopt;
-}
-
-/// Of latent attention also its norms, second products and rotation.
-std::optional<RecomputedPart> part_of(const Operator& op, bool latent) {
-  if (latent)
-    for (const char* name : {"q_norm", "q_up", "kv_norm", "kv_up", "rope"})
-      if (op.name == name) return RecomputedPart::latent;
-  return part_of(op);
 }
 
 bool is_latent(const LayerType& layer) { return std::ranges::find(layer.operators, "kv_up", &Operator::name) != layer.operators.end(); }

@@ -63,9 +63,7 @@ bool size_differs_in_pipeline(const Question& q, AxisKind kind, bool (*counts)(c
 /// An encoder of images or sounds may leave the language model's context axis to it.
 bool context_size_differs_in_pipeline(const Question& q) {
   return size_differs_in_pipeline(q, AxisKind::context, [](const Question& of, LayerId layer) {
-    return std::ranges::none_of(of.workload.modules, [&](const Module& module) {
-      return index(layer) < module.layers.size() && module.types[index(module.layers[index(layer)].type)].samples.width > 0;
-    });
+    return !is_of_type(of, layer, [](const LayerType& type) { return type.samples.width > 0; });
   });
 }
 
@@ -390,7 +388,7 @@ constexpr Construct kNotSimulated[] = {
      [](const Question& q) { return any_part(q, [](const Part& p) { return p.pipelines.empty(); }); }},
     {"a stage that several pipelines pass through", stage_in_several_pipelines},
     {"a device in several stages but for schedules dualpipe and colocated",
-     [](const Question& q) { return device_in_several_stages(q) && !uses_schedule(q, "dualpipe") && !uses_schedule(q, "colocated"); }},
+     [](const Question& q) { return device_in_several_stages(q) && !shares_devices(q); }},
     {"several `chunks` in a stage with schedule gpipe, 1f1b, zb_h1, dualpipe or colocated", chunks_in_one_visit_schedule},
     {"a stream other than compute, d2h and h2d in `order`", orders_other_streams},
     {"@ of an operation other than R in `order`", delays_other_operations},

@@ -63,10 +63,7 @@ bool seen_otherwise(const LayerType& type) { return type.samples.width > 0 || ty
 bool cuts_encoder_by_context(const Question& q) {
   return any_stage(q, [&](const Stage& stage) {
     return std::ranges::any_of(layers_of(stage), [&](LayerId layer) {
-      const auto sees_otherwise = [&](const Module& module) {
-        return index(layer) < module.layers.size() && seen_otherwise(module.types[index(module.layers[index(layer)].type)]);
-      };
-      return std::ranges::any_of(q.workload.modules, sees_otherwise) &&
+      return is_of_type(q, layer, seen_otherwise) &&
              axis_size(*q.settings_at(stage, layer).layout, AxisKind::context) > 1;
     });
   });

@@ -101,9 +101,20 @@ inline bool uses_schedule(const Question& q, std::string_view schedule) {
   return any_part(q, [&](const Part& part) { return part.schedule == schedule; });
 }
 
+/// By a schedule under which a device may work for several stages.
+inline bool shares_devices(const Question& q) { return uses_schedule(q, "dualpipe") || uses_schedule(q, "colocated"); }
+
 /// Of one chunk each, on devices that work for no other.
 inline bool has_plain_stages(const Question& q) {
-  return !any_stage(q, [](const Stage& stage) { return stage.chunks.size() > 1; }) && !uses_schedule(q, "dualpipe") && !uses_schedule(q, "colocated");
+  return !any_stage(q, [](const Stage& stage) { return stage.chunks.size() > 1; }) && !shares_devices(q);
+}
+
+/// Whether a module's layer of this number is of such a type.
+template <class Predicate>
+bool is_of_type(const Question& q, LayerId layer, Predicate predicate) {
+  return std::ranges::any_of(q.workload.modules, [&](const Module& module) {
+    return index(layer) < module.layers.size() && predicate(module.types[index(module.layers[index(layer)].type)]);
+  });
 }
 
 template <class Of>

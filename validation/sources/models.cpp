@@ -18,6 +18,12 @@ struct Known {
   const char* shape;
 };
 
+/// NVIDIA prints it under two names.
+constexpr const char* kNemotronH56b =
+    "family: llama, hidden: 8192, heads: 64, kv_heads: 8, head_size: 128, ffn: 32768, gated: false, positions: none, vocabulary: 131072, "
+    "mamba_heads: 256, mamba_head_size: 64, state_size: 256, mamba_groups: 8, conv_size: 4, scan_chunk: 128, "
+    "pattern: \"M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-\"";
+
 // Sizes: Llama 2 arXiv:2307.09288, Llama 3 arXiv:2407.21783, Mistral arXiv:2310.06825, Qwen2.5 arXiv:2412.15115 and
 // their config.json; Nemotron-4 arXiv:2402.16819 and 2406.11704; Nemotron-H 56B (Megatron-Bridge's
 // Nemotron5-H) its config.json; GPT-3 arXiv:2005.14165 with Megatron's padded
@@ -90,14 +96,8 @@ constexpr std::array kModels{
           "family: llama, hidden: 3584, heads: 28, kv_heads: 4, ffn: 18944, vocabulary: 152064, biases: qkv"},
     Known{"qwen2.5-32b", "qwen2.532b", 64,
           "family: llama, hidden: 5120, heads: 40, kv_heads: 8, ffn: 27648, vocabulary: 152064, biases: qkv"},
-    Known{"nemotron-h-56b", "nemotronh56b", 118,
-          "family: llama, hidden: 8192, heads: 64, kv_heads: 8, head_size: 128, ffn: 32768, gated: false, positions: none, vocabulary: 131072, "
-          "mamba_heads: 256, mamba_head_size: 64, state_size: 256, mamba_groups: 8, conv_size: 4, scan_chunk: 128, "
-          "pattern: \"M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-\""},
-    Known{"nemotron-h-56b", "nemotron5h56b", 118,
-          "family: llama, hidden: 8192, heads: 64, kv_heads: 8, head_size: 128, ffn: 32768, gated: false, positions: none, vocabulary: 131072, "
-          "mamba_heads: 256, mamba_head_size: 64, state_size: 256, mamba_groups: 8, conv_size: 4, scan_chunk: 128, "
-          "pattern: \"M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-\""},
+    Known{"nemotron-h-56b", "nemotronh56b", 118, kNemotronH56b},
+    Known{"nemotron-h-56b", "nemotron5h56b", 118, kNemotronH56b},
     Known{"nemotron-3-nano", "nemotron3nano", 52,
           "family: llama, hidden: 2688, heads: 32, kv_heads: 2, head_size: 128, ffn: 1856, gated: false, positions: none, vocabulary: 131072, "
           "experts: 128, experts_per_token: 6, expert_ffn: 1856, shared_ffn: 3712, router_bias: true, mamba_heads: 64, mamba_head_size: 64, "
