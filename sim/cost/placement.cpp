@@ -1,7 +1,9 @@
 #include "sim/cost/placement.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "sim/cost/expert_seats.hpp"
 #include "sim/cost/sample_runs.hpp"
@@ -211,6 +213,48 @@ void size_micro_batches(StageRole& role, const std::vector<std::vector<int>>& ru
   role.cut.tokens = squares / rows;
 }
 
+/// Cells of the role placed last whose members hold copies of the same experts: [replica].
+std::map<int, std::set<int>> cells_by_replica(const Placement& placement) {
+  std::map<int, std::set<int>> cells;
+  for (int cell = placement.first_cell.back(); cell < int(placement.cells.size()); ++cell)
+    for (const ExpertSeat& seat : placement.cells[std::size_t(cell)].seats) cells[seat.replica].insert(cell);
+  return cells;
+}
+
+ExchangedRows exchanged_rows(const std::vector<double>& rows, const std::set<int>& cells, int first, int own) {
+  ExchangedRows exchanged{0, 0};
+  for (const int cell : cells) {
+    exchanged.mean += rows[std::size_t(cell - first)] / double(cells.size());
+    exchanged.most = std::max(exchanged.most, rows[std::size_t(cell - first)]);
+  }
+  const double mine = rows[std::size_t(own - first)];
+  return {exchanged.mean / mine, exchanged.most / mine};
+}
+
+/// Tokens of unequal micro-batches meet at experts.
+void share_rows(Placement& placement, int micro_batches) {
+  const int first = placement.first_cell.back(), count = placement.data_size.back();
+  const auto role_of = [&](int rank) -> StageRole& { return placement.unequal[std::size_t(placement.unequal_of[std::size_t(first + rank)])]; };
+  const std::map<int, std::set<int>> replicas = cells_by_replica(placement);
+  const bool vary = !role_of(0).sizes.empty();
+  for (int m = vary ? 0 : micro_batches; m <= micro_batches; ++m) {  // the last: their mean
+    std::vector<double> rows;
+    for (int rank = 0; rank < count; ++rank) {
+      const StageRole& role = role_of(rank);
+      const LayerCut cut = m < micro_batches ? role.in(m).cut : role.cut;
+      rows.push_back(cut.sequences * cut.tokens);
+    }
+    for (int rank = 0; rank < count; ++rank) {
+      const std::set<int>& peers = replicas.at(placement.cells[std::size_t(first + rank)].seats.front().replica);
+      const ExchangedRows exchanged = exchanged_rows(rows, peers, first, first + rank);
+      if (m < micro_batches)
+        role_of(rank).exchanged_in.push_back(exchanged);
+      else
+        role_of(rank).exchanged = exchanged;
+    }
+  }
+}
+
 void add_cells(Placement& placement, const Part& part, const StageRole& role, const Workload& workload) {
   const Stage& stage = part.stages[index(part.pipelines[role.pipeline].stages[role.position])];
   const Layout layout = *settings_of(stage, role.layers.front(), workload).layout;
@@ -237,6 +281,7 @@ void add_cells(Placement& placement, const Part& part, const StageRole& role, co
     placement.cells[placement.first_cell.back() + at.data * shard + at.shard].members[at.context * role.cut.tensor + at.tensor + on_grid] = stage.devices[i];
   }
   if (!role.items.empty()) add_seats(placement, stage, role, layout, *expert_layout(stage, role, workload));
+  if (role.cut.experts.apart && placement.unequal_of.back() >= 0) share_rows(placement, role.micro_batches);
   placement.roles.push_back(role);
 }
 

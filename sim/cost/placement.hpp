@@ -34,6 +34,13 @@ struct LayerHome {
   friend bool operator==(const LayerHome&, const LayerHome&) = default;
 };
 
+/// Rows of the micro-batches of the ranks that exchange tokens with a cell (itself among them), over its own: their mean, which comes to
+/// experts, and the most, which exchanges wait for.
+struct ExchangedRows {
+  double mean = 1, most = 1;
+  friend bool operator==(const ExchangedRows&, const ExchangedRows&) = default;
+};
+
 /// What cells of one section of a stage have in common: a run of layers with one layout and one way of sharding states. Most stages are
 /// one section; a stage of several has a role for each, on the same devices.
 struct StageRole {
@@ -58,6 +65,8 @@ struct StageRole {
   std::vector<double> parts;                       ///< [tensor rank] of the axis, where shares are unequal; empty: equal
   std::vector<double> items;                       ///< [expert rank]: experts it holds; empty where no layer has any
   std::vector<std::vector<double>> loads;          ///< [layer][expert rank]: tokens over the mean; empty for layers without experts
+  std::vector<ExchangedRows> exchanged_in;         ///< [micro-batch] as `sizes`, where experts are apart; empty: all as `exchanged` says
+  ExchangedRows exchanged;                         ///< of the micro-batch at hand, or of their mean
   std::vector<LayerSamples> seen;                  ///< [layer]; empty: every layer sees samples as `cut` says
   double own_samples = 0;                          ///< of this device's micro-batch, as `cut.sequences` counts sequences
   /// As it is for one micro-batch.

@@ -30,6 +30,7 @@ StageRole StageRole::in(int micro_batch) const {
   own.cut.sequences = size.count / cut.context;
   own.cut.tokens = size.tokens;
   own.own_samples = size.samples / cut.context;
+  if (!exchanged_in.empty()) own.exchanged = exchanged_in[std::size_t(micro_batch)];
   return own;
 }
 
@@ -64,8 +65,8 @@ LayerCut StageRole::cut_of(std::size_t i, int expert_rank) const {
   LayerCut own = plain_cut(i);
   if (loads.empty() || loads[i].empty()) return own;
   own.experts.items = items[expert_rank];
-  own.experts.load = loads[i][expert_rank];
-  own.experts.peak = std::ranges::max(loads[i]);
+  own.experts.load = loads[i][expert_rank] * exchanged.mean;
+  own.experts.peak = std::max(std::ranges::max(loads[i]) * exchanged.mean, exchanged.most);
   own.experts.most_held = std::ranges::max(items) * double(items.size()) / std::accumulate(items.begin(), items.end(), 0.0);
   return own;
 }

@@ -75,7 +75,7 @@ class CellWriter final : public OperationWriter {
 
  private:
   SizedWork measured(const StageRole& role) const {
-    return {{},
+    return {{}, {},
             stage_work(emission_.placement.cells[cell_], role, *emission_.placement.module, emission_.cluster, emission_.workload, cell_groups()),
             cell_memory(emission_, cell_, devices_, role)};
   }

@@ -7,11 +7,13 @@ namespace trainyard {
 SizedWorks::SizedWorks(const StageRole& role, const std::function<SizedWork(const StageRole&)>& measure) {
   for (int m = 0; m < (role.sizes.empty() ? 1 : role.micro_batches); ++m) {
     const EqualSequences size = role.sizes.empty() ? EqualSequences{} : role.sizes[std::size_t(m)];
-    const auto known = std::ranges::find(all_, size, &SizedWork::size);
+    const StageRole own = role.in(m);
+    const auto known = std::ranges::find_if(all_, [&](const SizedWork& work) { return work.size == size && work.exchanged == own.exchanged; });
     of_.push_back(int(known - all_.begin()));
     if (known != all_.end()) continue;
-    all_.push_back(measure(role.in(m)));
+    all_.push_back(measure(own));
     all_.back().size = size;
+    all_.back().exchanged = own.exchanged;
   }
 }
 

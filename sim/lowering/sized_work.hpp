@@ -12,6 +12,7 @@ namespace trainyard {
 /// Micro-batches of equal size share one.
 struct SizedWork {
   EqualSequences size{};
+  ExchangedRows exchanged{};
   StageWork work;
   CellMemory memory;                     ///< by devices as in Resources::cell_devices
 };

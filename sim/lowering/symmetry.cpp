@@ -105,6 +105,8 @@ class SymmetryGraph {
       for (const LayerId layer : chunk) label << int(layer);
     }
     for (const EqualSequences& size : role.sizes) label << size.count << size.tokens << size.samples;
+    label << role.exchanged.mean << role.exchanged.most;
+    for (const ExchangedRows& rows : role.exchanged_in) label << rows.mean << rows.most;
     for (const ScheduledOperation& op : role.order) label << int(op.kind) << op.micro_batch << op.chunk << op.turn;
     for (const Entry& entry : role.moves) {
       const Operation after = entry.not_before.value_or(Operation{});

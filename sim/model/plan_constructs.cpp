@@ -399,17 +399,15 @@ constexpr Construct kNotSimulated[] = {
     {"a layout of experts with other axes than data, expert and tensor", lays_experts_otherwise},
     {"an `expert` axis outside a rule for experts", has_expert_axis_outside},
     {"an `expert` axis for layers without experts", has_expert_axis_for_others},
-    {"unequal shares in layers with experts",
+    {"unequal shares of tensor axes or of experts' axes in layers with experts",
      [](const Question& q) {
        return any_stage(q, [&](const Stage& stage) {
          return std::ranges::any_of(layers_of(stage), [&](LayerId layer) {
            if (!has_experts(q, layer)) return false;
-           for (const char* group : {"", "experts"}) {
-             const Layout layout = *settings_of(stage, layer, q.workload, group).layout;
-             const auto is_unequal = [](const Axis& axis) { return std::ranges::any_of(axis.shares, [&](double share) { return share != axis.shares.front(); }); };
-             if (std::ranges::any_of(layout, is_unequal)) return true;
-           }
-           return false;
+           const Layout rest = *q.settings_at(stage, layer).layout, experts = *settings_of(stage, layer, q.workload, "experts").layout;
+           const auto is_unequal = [](const Axis& axis) { return are_unequal(axis.shares); };
+           const auto cuts_weights = [&](const Axis& axis) { return axis.kind != AxisKind::data && is_unequal(axis); };
+           return std::ranges::any_of(rest, cuts_weights) || (experts != rest && std::ranges::any_of(experts, is_unequal));
          });
        });
      }},

@@ -49,15 +49,6 @@ bool activations_leave(const Question& q) {
   return orders || any_layer_settings(q, [](const Settings& s) { return s.home.at(State::activations) != Home{}; });
 }
 
-bool has_items(const LayerType& type) {
-  return std::ranges::any_of(type.operators, [](const Operator& op) { return op.items > 1; });
-}
-
-bool any_type(const Question& q, bool (*predicate)(const LayerType&)) {
-  return std::ranges::any_of(q.workload.modules,
-                             [&](const Module& module) { return std::ranges::any_of(module.types, predicate); });
-}
-
 bool seen_otherwise(const LayerType& type) { return type.samples.width > 0 || type.samples.sequences != 1; }
 
 bool cuts_encoder_by_context(const Question& q) {
@@ -81,8 +72,6 @@ constexpr Construct kOfSamples[] = {
      [](const Question& q) {
        return lengths_vary(q) && any_layer_settings(q, [](const Settings& s) { return *s.redundant_forward; });
      }},
-    {"samples of different length with experts",
-     [](const Question& q) { return lengths_vary(q) && any_type(q, has_items); }},
     {"a `context` axis over an encoder", cuts_encoder_by_context},
 };
 

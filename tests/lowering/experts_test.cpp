@@ -203,7 +203,49 @@ TEST_CASE("what experts cannot do yet is refused by name, and what they cannot b
   CHECK(sharded.check(cluster, workload) == std::vector<std::string>{"experts laid out apart with `zero` 2 or 3: not simulated yet"});
 }
 
+TEST_CASE("experts take the tokens of long and short micro-batches alike, and wait for the longest") {
+  // Work of 1 ms a thousand tokens forward, 2 backward: 1,000 and 3,000 tokens on two devices, of which each expert gets 2,000. Exchanges
+  // wait for the longest, before and after: 3 + 2 ms forward, 6 + 4 backward.
+  const Cluster cluster = make_cluster({.gpus = 2, .inside = BytesPerSecond(1e15)});
+  Workload workload = expert_workload(1, 2, 2, 1);
+  for (Operator& op : workload.modules[0].types[0].operators) {
+    if (op.forward_bytes.fixed > Bytes(0)) op.forward_bytes = {Bytes(0), 1_MB, Bytes(0)};
+    if (op.backward_bytes.fixed > Bytes(0)) op.backward_bytes = {Bytes(0), 2_MB, Bytes(0)};
+  }
+  workload.data.sequence_length = 3000;
+  for (const double length : {1000, 3000}) workload.data.batch.push_back({length, length, length * length});
+  Plan plan = make_plan({.data = 2}, cluster, workload);
+  lay_experts(plan, 2);
+  REQUIRE(plan.check(cluster, workload) == std::vector<std::string>{});
+  const StepReport report = run_plan(plan, workload, cluster).report;
+  CHECK(report.step_time.value == Approx(15e-3).epsilon(1e-4));
+  CHECK(report.tokens == 4000);
+}
+
+TEST_CASE("data ranks with unequal shares of a micro-batch share their experts") {
+  // 3 and 1 samples of 1 ms: experts have 2 each; 3 + 2 ms forward, 6 + 4 backward.
+  const Cluster cluster = make_cluster({.gpus = 2, .inside = BytesPerSecond(1e15)});
+  const Workload workload = expert_workload(1, 2, 4, 1);
+  Plan plan = make_plan({.data = 2}, cluster, workload);
+  lay_experts(plan, 2);
+  for (Axis& axis : *plan.phases[0].parts[0].stages[0].rules[0].settings.layout)
+    if (axis.kind == AxisKind::data) axis.shares = {3, 1};
+  REQUIRE(plan.check(cluster, workload) == std::vector<std::string>{});
+  CHECK(run_plan(plan, workload, cluster).report.step_time.value == Approx(15e-3).epsilon(1e-4));
+}
+
 namespace {
+
+/// Data ranks and micro-batches of different length.
+void draw_lengths(Workload& workload, std::mt19937& random) {
+  for (Operator& op : workload.modules[0].types[0].operators)
+    for (Cost<Bytes>* cost : {&op.forward_bytes, &op.backward_bytes, &op.saved, &op.output}) *cost = {Bytes(0), cost->fixed / 1000.0, Bytes(0)};
+  workload.data.sequence_length = 2000;
+  for (int i = 0; i < int(workload.global_batch); ++i) {
+    const double length = 500 * double(1 + random() % 4);
+    workload.data.batch.push_back({length, length, length * length});
+  }
+}
 
 void check_random_experts(unsigned from, unsigned to) {
   for (unsigned seed = from; seed < to; ++seed) {
@@ -228,6 +270,7 @@ void check_random_experts(unsigned from, unsigned to) {
     workload.software.overlap_weight_gather = random() % 2;
     workload.software.overlap_expert = seed % 2;
     if (random() % 3 == 0) workload.optimizer = "adam";
+    if (seed % 5 == 2) draw_lengths(workload, random);
     Plan plan = make_plan({.stages = stages, .data = data, .tensor = tensor, .micro_batches = micro_batches, .schedule = random() % 2 ? "1f1b" : "zb_h1",
                            .recompute = random() % 3 == 0 ? RecomputeKind::full : RecomputeKind::none}, cluster, workload);
     lay_experts(plan, ranks, expert_tensor);
