@@ -95,6 +95,11 @@ double parameters_on_device(const Module& module, std::span<const LayerId> layer
   return sum_parameters(module, layers, cut, [](const Operator&) { return true; });
 }
 
+double expert_parameters_on_device(const Module& module, std::span<const LayerId> layers, const LayerCut& cut) {
+  if (!cut.experts.apart) return 0;
+  return sum_parameters(module, layers, cut, [](const Operator& op) { return op.items > 1; }, false);
+}
+
 double trained_parameters_on_device(const Module& module, std::span<const LayerId> layers, const LayerCut& cut) {
   return sum_parameters(module, layers, cut, [](const Operator& op) { return op.trainable; });
 }
@@ -122,15 +127,17 @@ StaticMemory static_memory(const Module& module, std::span<const LayerId> layers
   const double all = parameters_on_device(module, layers, cut) - twice,
                trained = trained_parameters_on_device(module, layers, cut) - twice;
   const bool master_copy = element_size(workload.precision) < Bytes(4);
+  const double experts = trained_expert_parameters(module, layers, cut), of_experts = expert_holders > 0 ? expert_holders : holders;
+  const double part = (trained - experts) / holders + experts / of_experts;
   StaticMemory held;
   if (zero == 3) {
-    held.gradients = element_size(DataType::fp32) * (trained / holders);
-    held.weights = held.gradients + element_size(workload.precision) * ((all - trained) / holders);
-    held.optimizer = Bytes(8) * (trained / holders);
+    const double all_experts = expert_parameters_on_device(module, layers, cut);
+    const double frozen = (all - all_experts - (trained - experts)) / holders + (all_experts - experts) / of_experts;
+    held.gradients = element_size(DataType::fp32) * part;
+    held.weights = held.gradients + element_size(workload.precision) * frozen;
+    held.optimizer = Bytes(8) * part;
     return held;
   }
-  const double experts = trained_expert_parameters(module, layers, cut);
-  const double part = (trained - experts) / holders + experts / (expert_holders > 0 ? expert_holders : holders);
   held.weights = weight_bytes(module, layers, cut, workload) - element_size(workload.precision) * twice;
   const Bytes gradient = master_copy ? element_size(workload.software.gradient_type) : element_size(workload.precision);
   held.gradients = gradient * (zero >= 2 ? part : trained);

@@ -12,6 +12,8 @@ namespace trainyard {
 
 /// Parameters of these layers on one device, cut by the tensor axis.
 [[nodiscard]] double parameters_on_device(const Module& module, std::span<const LayerId> layers, const LayerCut& cut);
+/// Of these those of experts that are cut apart.
+[[nodiscard]] double expert_parameters_on_device(const Module& module, std::span<const LayerId> layers, const LayerCut& cut);
 
 /// Those of them that are trained: all, without experts whose gradients are exchanged apart, and those.
 [[nodiscard]] double trained_parameters_on_device(const Module& module, std::span<const LayerId> layers, const LayerCut& cut);

@@ -92,7 +92,8 @@ class GradientWriter {
   /// overlap the next pass waits for that.
   void scatter(const CommunicatorClass& group, int cell_class, const Bucket& bucket, int pass, TaskId task) {
     const LayerCut& cut = emission_.placement.role(emission_.symmetry.cells.first[cell_class]).cut;
-    const Bytes whole = element_size(software_.gradient_type) * trained_parameters_on_device(*emission_.placement.module, bucket.layers, cut);
+    const double parameters = is_of_experts(group) ? exchanged(bucket, group) : trained_dense_parameters(*emission_.placement.module, bucket.layers, cut);
+    const Bytes whole = element_size(software_.gradient_type) * parameters;
     const CellTasks& cell = emission_.cells[cell_class];
     const TaskId made_by = gradients_complete(cell_class, bucket, pass).first;
     for (const int device : emission_.resources.cell_devices[cell_class]) {

@@ -67,12 +67,35 @@ class ShardWriter {
   /// A forward pass asks for its first weights when it runs, behind what the backward pass before it has issued.
   bool starts_after_backward(std::size_t k) const { return uses_[k].use.op.kind == 'F' && uses_[k - 1].use.op.kind != 'F'; }
 
+  static bool is_of_experts(const CommunicatorClass& group) { return group.first->kind == CommunicatorKind::expert_shards; }
+
+  LayerCut cut_of(const CommunicatorClass& group) const {
+    const StageRole& role = emission_.placement.roles[role_of(group)];
+    LayerCut cut = role.cut;
+    if (is_of_experts(group)) cut.experts.items = role.items[std::size_t(group.first->expert_rank)];
+    return cut;
+  }
+
   double parameters(const CommunicatorClass& group, LayerId layer) const {
-    return parameters_on_device(*emission_.placement.module, std::span(&layer, 1), emission_.placement.roles[role_of(group)].cut);
+    const LayerCut cut = cut_of(group);
+    const double experts = expert_parameters_on_device(*emission_.placement.module, std::span(&layer, 1), cut);
+    return is_of_experts(group) ? experts : parameters_on_device(*emission_.placement.module, std::span(&layer, 1), cut) - experts;
   }
 
   double trained(const CommunicatorClass& group, LayerId layer) const {
-    return trained_parameters_on_device(*emission_.placement.module, std::span(&layer, 1), emission_.placement.roles[role_of(group)].cut);
+    const auto count = is_of_experts(group) ? trained_expert_parameters : trained_dense_parameters;
+    return count(*emission_.placement.module, std::span(&layer, 1), cut_of(group));
+  }
+
+  /// That stand on a device beside what it shards, cast for their use: experts that nobody else holds.
+  double unshared(const CommunicatorClass& group, LayerId layer) const {
+    const auto shards_experts = [&](const CommunicatorClass* other) { return is_of_experts(*other) && role_of(*other) == role_of(group); };
+    if (is_of_experts(group) || std::ranges::any_of(groups_, shards_experts)) return 0;
+    return expert_parameters_on_device(*emission_.placement.module, std::span(&layer, 1), cut_of(group));
+  }
+
+  Bytes standing(const CommunicatorClass& group, LayerId layer) const {
+    return element_size(emission_.workload.precision) * (parameters(group, layer) + unshared(group, layer));
   }
 
   TaskSpan tasks_of(const LayerUse& use, int cell_class) const { return use.tasks(emission_.cells[cell_class]); }
@@ -81,9 +104,10 @@ class ShardWriter {
     const StageRole& role = emission_.placement.roles[uses_[k].role];
     const bool fetches = uses_[k].use.op.kind == 'F' || role.regather;
     for (const CommunicatorClass* group : groups_of(uses_[k])) {
+      if (is_of_experts(*group) && parameters(*group, uses_[k].use.layer) == 0) continue;
       if (fetches) fetch(*group, uses_[k], role.regather);
       const bool frees = role.regather || uses_[k].use.makes_gradients();
-      const Bytes bytes = element_size(emission_.workload.precision) * parameters(*group, uses_[k].use.layer);
+      const Bytes bytes = standing(*group, uses_[k].use.layer);
       for (const int c : cell_classes_of(emission_, *group))
         if (frees) hold(*group, tasks_of(uses_[k].use, c).last, Bytes(0), -bytes, c);
     }
@@ -95,7 +119,7 @@ class ShardWriter {
     const LayerUse& use = sharded.use;
     const Bytes bytes = element_size(emission_.workload.precision) * parameters(group, use.layer);
     const TaskId task = add_data_exchange(emission_, group, CollectiveKind::all_gather, bytes, "gather weights", use.layer);
-    hold(group, task, bytes, Bytes(0));
+    hold(group, task, standing(group, use.layer), Bytes(0));
     for (const int c : cell_classes_of(emission_, group)) {
       emission_.edge(task, tasks_of(use, c).first);
       emission_.cells[c].gathers[sharded.number].push_back(task);
@@ -143,7 +167,7 @@ class ShardWriter {
 std::vector<std::vector<const CommunicatorClass*>> groups_by_stage(const Emission& emission) {
   std::map<std::pair<int, int>, std::vector<const CommunicatorClass*>> stages;
   for (const CommunicatorClass& group : emission.resources.communicators) {
-    if (group.first->kind != CommunicatorKind::shards) continue;
+    if (group.first->kind != CommunicatorKind::shards && group.first->kind != CommunicatorKind::expert_shards) continue;
     const StageRole& role = emission.placement.role(group.first->cells.front());
     stages[{role.pipeline, role.position}].push_back(&group);
   }
@@ -163,7 +187,7 @@ std::vector<Reduction> add_up_replicas(Emission& emission, const CommunicatorCla
   const DataType type = emission.placement.role(run.cells.front()).gradient_type(emission.workload.software);
   std::vector<Reduction> reductions;
   for (auto layer = run.layers.rbegin(); layer != run.layers.rend(); ++layer) {
-    const double part = trained_parameters_on_device(*emission.placement.module, std::span(&*layer, 1), cut) / run.shards(emission.placement);
+    const double part = trained_dense_parameters(*emission.placement.module, std::span(&*layer, 1), cut) / run.shards(emission.placement);
     if (part == 0) continue;
     const Bytes bytes = element_size(type) * part;
     const TaskId task = add_data_exchange(emission, group, CollectiveKind::all_reduce, bytes, "all-reduce", *layer);

@@ -306,7 +306,7 @@ class ResourceMaker {
   /// Groups of the same devices take turns, and cells of one class run at the same times.
   bool user_is_harmless(int user, int group) const {
     const Communicator& other = traffic_.all[user];
-    if ((is_transfer(other.kind) && overlap_pipeline_) || other.kind == CommunicatorKind::shards || other.host) return false;
+    if ((is_transfer(other.kind) && overlap_pipeline_) || other.kind == CommunicatorKind::shards || other.kind == CommunicatorKind::expert_shards || other.host) return false;
     const int own = resources_.communicators[group].first->cells[0];
     return std::ranges::any_of(other.cells, [&](int cell) { return take_turns(cell, own); });
   }

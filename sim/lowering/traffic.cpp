@@ -192,8 +192,9 @@ void add_expert_groups(const Placement& placement, const Router& router, Traffic
 
 void add_expert_gradients(const Placement& placement, const Router& router, TrafficMap& traffic) {
   for (std::size_t run = 0; run < traffic.runs.size(); ++run) {
-    if (traffic.runs[run].expert_holders(placement) < 2) continue;
-    for (const auto& [place, seats] : seats_by(placement, traffic.runs[run].cells, [](const ExpertSeat& s) { return std::pair(s.rank, s.slice); },
+    const LayerRun& layers = traffic.runs[run];
+    if (layers.expert_holders(placement) < 2 || placement.role(layers.cells.front()).zero == 3) continue;
+    for (const auto& [place, seats] : seats_by(placement, layers.cells, [](const ExpertSeat& s) { return std::pair(s.rank, s.slice); },
                                                [](const ExpertSeat& s) { return s.replica; })) {
       traffic.all.push_back(seated_group(CommunicatorKind::expert_gradients, seats, router));
       traffic.all.back().run = int(run);
@@ -305,6 +306,19 @@ void add_shard_groups(const Placement& placement, const Router& router, TrafficM
     const int shards = placement.roles[r].shards, groups = placement.data_size[r] / shards;
     for (int g = 0; g < groups && shards > 1; ++g)
       add_ranks(CommunicatorKind::shards, placement, cells_of(placement, int(r), g, groups), router, traffic);
+  }
+}
+
+/// All that hold the same experts share their states, wherever their data ranks are.
+void add_expert_shards(const Placement& placement, const Router& router, TrafficMap& traffic) {
+  for (std::size_t r = 0; r < placement.roles.size(); ++r) {
+    if (placement.roles[r].zero < 3 || !placement.roles[r].cut.experts.apart) continue;
+    for (const auto& [place, seats] : seats_by(placement, cells_of(placement, int(r), 0, 1), [](const ExpertSeat& s) { return std::pair(s.rank, s.slice); },
+                                               [](const ExpertSeat& s) { return s.replica; })) {
+      if (seats.size() < 2) continue;
+      traffic.all.push_back(seated_group(CommunicatorKind::expert_shards, seats, router));
+      traffic.all.back().expert_rank = place.first;
+    }
   }
 }
 
@@ -440,6 +454,7 @@ TrafficMap traffic_of(const Placement& placement, const Router& router) {
   add_gradient_groups(placement, router, traffic);
   add_expert_gradients(placement, router, traffic);
   add_shard_groups(placement, router, traffic);
+  add_expert_shards(placement, router, traffic);
   add_replica_groups(placement, router, traffic);
   add_tied_tables(placement, router, traffic);
   add_insides(placement, router, traffic);

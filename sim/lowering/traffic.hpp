@@ -11,12 +11,13 @@
 
 namespace trainyard {
 
-/// The first five lie inside a cell, one an axis. `shards` gathers weights and scatters gradients of zero 3; `replicas` adds up equal shards. `to_device`, `to_host`: copies of one
+/// The first five lie inside a cell, one an axis. `shards` gathers weights and scatters gradients of zero 3, `expert_shards` those of experts
+/// that are cut apart; `replicas` adds up equal shards. `to_device`, `to_host`: copies of one
 /// device; `host_work`: what its worker on the host does.
 /// `expert`: an all-to-all among the ranks of an expert axis; `expert_tensor`: among the devices that share one rank; `expert_gradients`:
 /// all that hold the same experts.
 enum class CommunicatorKind {
-  tensor, context, rows, columns, inner, expert, expert_tensor, expert_gradients, forward_transfer, backward_transfer, reshard_forward, reshard_backward, gradients, tied_embedding, shards, replicas, to_device, to_host, host_work
+  tensor, context, rows, columns, inner, expert, expert_tensor, expert_gradients, forward_transfer, backward_transfer, reshard_forward, reshard_backward, gradients, tied_embedding, shards, expert_shards, replicas, to_device, to_host, host_work
 };
 
 /// Layers whose gradients the same cells hold: they are synchronised together, in buckets.
@@ -45,7 +46,7 @@ struct Communicator {
   std::vector<DeviceId> members;         ///< transfers: senders, then receivers
   std::vector<int> cells;                ///< cells concerned; transfers and reshardings: senders, then receivers
   int run = -1;                          ///< gradients, also of experts: index of its LayerRun
-  int expert_rank = 0;                   ///< expert_gradients: of the experts
+  int expert_rank = 0;                   ///< expert_gradients and expert_shards: of the experts
   int pairs = 1;                         ///< transfers: device pairs that send at once
   double share = 1;                      ///< transfers: of the sender's samples; reshardings: of a micro-batch's activations
   CollectiveKind pattern = CollectiveKind::send;   ///< of a resharding
@@ -75,7 +76,7 @@ struct TrafficMap {
 
 /// Groups along each axis of a cell and of experts (size above 1), transfers between neighbouring visits in both directions (a cell exchanges
 /// with every cell that holds samples of its own), changes of layout inside a stage, gradient groups (one a layer run
-/// and tensor rank, above one holder; where holders cut a layer differently, one a part of the common refinement; with zero 3 instead one a stage among its shards and
+/// and tensor rank, above one holder; where holders cut a layer differently, one a part of the common refinement; with zero 3 instead one a stage among its shards, one among all that hold the same experts and
 /// one among all replicas of each part), and the reduction of a table that first and last stage share.
 [[nodiscard]] TrafficMap traffic_of(const Placement& placement, const Router& router);
 

@@ -430,7 +430,14 @@ constexpr Construct kNotSimulated[] = {
          });
        });
      }},
-    {"experts laid out apart with `zero` 2 or 3", [](const Question& q) { return experts_apart_with(q, [](const Settings& s) { return *s.zero >= 2; }); }},
+    {"experts laid out apart with `zero: 3` in several pipelines, or with shards fewer than data ranks",
+     [](const Question& q) {
+       const bool several = any_part(q, [](const Part& part) { return part.pipelines.size() > 1; });
+       return experts_apart_with(q, [&](const Settings& s) {
+         const bool hybrid = axis_size(*s.layout, AxisKind::shard) > 1 && axis_size(*s.layout, AxisKind::data) > 1;
+         return *s.zero == 3 && (several || hybrid);
+       });
+     }},
     {"experts laid out apart beside a tensor axis without `sequence_parallel`",
      [](const Question& q) {
        return experts_apart_with(q, [](const Settings& s) { return axis_size(*s.layout, AxisKind::tensor) > 1 && !*s.sequence_parallel; });

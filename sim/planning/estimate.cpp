@@ -276,7 +276,7 @@ class Estimator {
         for (const DeviceId member : members_of(cell, placement_.role(cell).cut.context, placement_.role(cell).cut.tensor)) members.push_back(member);
       const RingGroup ring = ring_group(router_, cluster_, members);
       const auto [expert_reduce, expert_gather] = expert_exchange(role, cells.front(), layers);
-      reduce += expert_reduce;
+      reduce += expert_reduce * double(role.zero == 2 ? role.micro_batches : 1);
       gather += expert_gather;
       const double parameters = trained_dense_parameters(*placement_.module, layers, role.cut);
       if (parameters == 0) continue;
@@ -314,12 +314,18 @@ class Estimator {
       members.push_back(placement_.cells[placement_.first_cell[role_id] + rank].members.front());
     const RingGroup ring = ring_group(router_, cluster_, members);
     Seconds gather{}, scatter{};
-    for (const LayerId layer : role.layers) {
-      const double parameters = parameters_on_device(*placement_.module, std::span(&layer, 1), role.cut);
-      const double trained = trained_parameters_on_device(*placement_.module, std::span(&layer, 1), role.cut);
-      gather += collective_time(ring, CollectiveKind::all_gather, element_size(workload_.precision) * parameters);
+    const auto add = [&](const RingGroup& among, double parameters, double trained) {
+      if (parameters > 0) gather += collective_time(among, CollectiveKind::all_gather, element_size(workload_.precision) * parameters);
       if (trained > 0)
-        scatter += collective_time(ring, CollectiveKind::reduce_scatter, element_size(role.gradient_type(workload_.software)) * trained);
+        scatter += collective_time(among, CollectiveKind::reduce_scatter, element_size(role.gradient_type(workload_.software)) * trained);
+    };
+    for (const LayerId layer : role.layers) {
+      const std::span own(&layer, 1);
+      const double experts = expert_parameters_on_device(*placement_.module, own, role.cut);
+      add(ring, parameters_on_device(*placement_.module, own, role.cut) - experts, trained_dense_parameters(*placement_.module, own, role.cut));
+      if (experts > 0 && expert_holders_of(role, layer) > 1)
+        add(ring_group(router_, cluster_, expert_holders_of(layer, placement_.cells[std::size_t(placement_.first_cell[std::size_t(role_id)])].seats.front())),
+            experts, trained_expert_parameters(*placement_.module, own, role.cut));
     }
     const Seconds ahead = std::max(Seconds(0), gather - times.forward) + std::max(Seconds(0), gather * double(role.regather) + scatter - times.backward);
     return ahead * double(role.micro_batches) + gather / double(role.layers.size());
