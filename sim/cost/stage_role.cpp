@@ -66,7 +66,8 @@ LayerCut StageRole::cut_of(std::size_t i, int expert_rank) const {
   if (loads.empty() || loads[i].empty()) return own;
   own.experts.items = items[expert_rank];
   own.experts.load = loads[i][expert_rank] * exchanged.mean;
-  own.experts.peak = std::max(std::ranges::max(loads[i]) * exchanged.mean, exchanged.most);
+  const double kept = std::accumulate(loads[i].begin(), loads[i].end(), 0.0) / double(loads[i].size());  // of the tokens sent
+  own.experts.peak = std::max(std::ranges::max(loads[i]) * exchanged.mean, kept * exchanged.most);
   own.experts.most_held = std::ranges::max(items) * double(items.size()) / std::accumulate(items.begin(), items.end(), 0.0);
   return own;
 }
