@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "sim/model/plan_words.hpp"
 #include "sim/planning/plan_names.hpp"
@@ -14,6 +16,8 @@ namespace trainyard {
 namespace {
 
 constexpr std::string_view kBetween = " · ";
+/// That a line says beside the usual one.
+constexpr std::size_t kMostLayouts = 2;
 
 /// Axes by the letters of the field.
 std::string axis_text(AxisKind kind, int size) {
@@ -35,11 +39,11 @@ std::string axis_text(AxisKind kind, int size) {
 
 /// What a line says of one stage.
 struct StageView {
-  Layout layout;
+  Layout layout;     ///< of most of its layers
   std::string type;  ///< "A100"
   int layers = 0;    ///< numbered ones
   Settings written;
-  int cut_otherwise = 0;  ///< layers that do not have `layout`
+  std::map<std::string, int> otherwise;  ///< layers that do not have `layout`, by theirs
   int items = 1;  ///< size of an `expert` axis of its rules
 };
 
@@ -53,9 +57,7 @@ class Line {
   std::string text() const {
     if (stages_.empty()) return "no stages";
     std::vector<std::string> pieces = is_even() ? even_pieces() : uneven_pieces();
-    int cut_otherwise = 0;
-    for (const StageView& s : stages_) cut_otherwise += s.cut_otherwise;
-    if (cut_otherwise > 0) pieces.push_back(fmt::format("{} layers cut otherwise", cut_otherwise));
+    add_otherwise(pieces);
     add_common(pieces);
     return fmt::format("{}", fmt::join(pieces, kBetween));
   }
@@ -67,11 +69,12 @@ class Line {
     for (const auto& chunk : stage.chunks)
       for (const LayerId layer : chunk)
         if (counted[index(layer)]) ++result.layers;
-    const LayerId first = stage.chunks.empty() || stage.chunks[0].empty() ? LayerId{} : stage.chunks[0][0];
-    result.layout = *settings_of(stage, first, workload).layout;
+    const LayerId usual = usual_layer(stage, workload);
+    result.layout = *settings_of(stage, usual, workload).layout;
     for (const auto& chunk : stage.chunks)
-      for (const LayerId layer : chunk) result.cut_otherwise += *settings_of(stage, layer, workload).layout != result.layout;
-    result.written = written_settings(stage, first);
+      for (const LayerId layer : chunk)
+        if (const Layout own = *settings_of(stage, layer, workload).layout; own != result.layout) ++result.otherwise[layout_text(own, false)];
+    result.written = written_settings(stage, usual);
     for (const Rule& rule : stage.rules)
       if (rule.settings.layout)
         result.items = std::max(result.items, axis_size(*rule.settings.layout, AxisKind::items));
@@ -79,6 +82,35 @@ class Line {
     for (const DeviceId device : stage.devices) types.insert(short_type(device));
     result.type = fmt::format("{}", fmt::join(types, "+"));
     return result;
+  }
+
+  /// The first of those that have the layout of most.
+  static LayerId usual_layer(const Stage& stage, const Workload& workload) {
+    std::vector<std::tuple<Layout, LayerId, int>> counted;
+    for (const auto& chunk : stage.chunks)
+      for (const LayerId layer : chunk) {
+        const Layout own = *settings_of(stage, layer, workload).layout;
+        const auto known = std::ranges::find(counted, own, [](const auto& entry) { return std::get<0>(entry); });
+        if (known == counted.end())
+          counted.emplace_back(own, layer, 1);
+        else
+          ++std::get<2>(*known);
+      }
+    const auto most = std::ranges::max_element(counted, {}, [](const auto& entry) { return std::get<2>(entry); });
+    return most == counted.end() ? LayerId{} : std::get<1>(*most);
+  }
+
+  void add_otherwise(std::vector<std::string>& pieces) const {
+    std::map<std::string, int> layers;
+    int all = 0;
+    for (const StageView& s : stages_)
+      for (const auto& [layout, count] : s.otherwise) {
+        layers[layout] += count;
+        all += count;
+      }
+    if (layers.size() > kMostLayouts) return pieces.push_back(fmt::format("{} layers cut otherwise", all));
+    for (const auto& [layout, count] : layers)
+      pieces.push_back(fmt::format("{} {} {}", count, count == 1 ? "layer" : "layers", layout.empty() ? "on 1 GPU" : layout));
   }
 
   std::string short_type(DeviceId device) const {

@@ -117,7 +117,7 @@ class Gap {
       const double share = before / slower_.step.step_time, now = after / faster_.step.step_time;
       if (share - now < kLeastShare || saved(after, before) < kLeastSaved) continue;
       reasons.push_back(
-          {saved(after, before), with_cause(fmt::format("{} {} → {}", kind.words, percent(share), percent(now)),
+          {saved(after, before), with_cause(fmt::format("{} {} → {}", words_of(kind), percent(share), percent(now)),
                                             kind.cause(faster_.traits, slower_.traits))});
     }
     add_compute(reasons);
@@ -125,6 +125,12 @@ class Gap {
   }
 
  private:
+  /// Where nothing is a pipeline, GPUs wait for others in collectives alone.
+  [[nodiscard]] std::string words_of(const Kind& kind) const {
+    const bool waits = kind.part == &TimeBreakdown::bubble && faster_.traits.stages <= 1 && slower_.traits.stages <= 1;
+    return waits ? "waiting for other GPUs" : kind.words;
+  }
+
   [[nodiscard]] double saved(Seconds after, Seconds before) const {
     return (a_sample(slower_.step, before) - a_sample(faster_.step, after)) /
            a_sample(slower_.step, slower_.step.step_time);
