@@ -61,7 +61,18 @@ TEST_CASE("arguments that Megatron-LM does not have, or that are not simulated")
       {kSizes + " --tensor-model-paralel-size 2",
        ":2:180: no argument of Megatron-LM \"--tensor-model-paralel-size\"; did you mean "
        "\"--tensor-model-parallel-size\"?"},
-      {kSizes + " --num-experts 8", ":2:180: --num-experts: mixtures of experts are not read"},
+      {kSizes + " --moe-layer-recompute", ":2:180: --moe-layer-recompute: recompute of experts alone is not read: write `rules` in the Plan"},
+      {kSizes + " --num-experts 8 --moe-layer-freq 2",
+       ":2:196: --moe-layer-freq: only dense layers at the beginning, or the last of every n layers with experts, are simulated"},
+      {kSizes + " --num-experts 8 --moe-layer-freq [1]*31", ":2:196: --moe-layer-freq says 31 layers, --num-layers 32"},
+      {kSizes + " --num-experts 8 --moe-layer-freq [1]*32+", ":2:196: --moe-layer-freq: expected a number or a list such as ([0]*3+[1]*58), got \"[1]*32+\""},
+      {kSizes + " --num-experts 8 --moe-layer-freq [2]*32", ":2:196: --moe-layer-freq: expected a number or a list such as ([0]*3+[1]*58), got \"[2]*32\""},
+      {kSizes + " --num-experts 8 --moe-layer-freq 0", ":2:196: --moe-layer-freq: expected a number or a list such as ([0]*3+[1]*58), got \"0\""},
+      {kSizes + " --num-experts 8 --moe-enable-deepep", ":2:196: --moe-enable-deepep needs --moe-token-dispatcher-type flex"},
+      {kSizes + " --num-experts 8 --moe-router-num-groups 4", ":2:196: --moe-router-num-groups and --moe-router-group-topk need each other"},
+      {kSizes + " --num-experts 8 --tensor-model-parallel-size 2 --expert-tensor-parallel-size 1",
+       ":2:227: --expert-tensor-parallel-size 1 with --expert-model-parallel-size 1 beside a tensor axis is not simulated"},
+      {kSizes + " --expert-model-parallel-size 0 --num-experts 8", ":2:180: ranks of experts: at least 1"},
       {kSizes + " --batch-size 8",
        ":2:180: --batch-size: no longer an argument of Megatron-LM; use --micro-batch-size"},
       {kSizes + " --fp8-format hybird", ":2:193: --fp8-format: no value \"hybird\"; did you mean \"hybrid\"?"},
@@ -143,6 +154,9 @@ TEST_CASE("what a framework cannot express is refused in one line, by name") {
         ": Megatron-LM cannot express this Plan: schedule gpipe\n");
   CHECK(refusal("[{fixed: {shard: 8}}]", "megatron", kOneNode, kGpt2) ==
         ": Megatron-LM cannot express this Plan: a `shard` axis\n");
+  CHECK(refusal("[{fixed: {data: 8, expert: 8}}]", "deepspeed", kOneNode,
+                "{model: mixtral-8x7b, sequence_length: 1024, global_batch: 16, precision: bf16, software: megatron-core-2024}") ==
+        ": DeepSpeed cannot express this Plan: experts: 8\n");
   CHECK(refusal("[{fixed: {data: 8}}]", "torchtitan", kOneNode, kGpt2) ==
         ": torchtitan cannot express this Plan: a model other than Llama 3 8B, 70B or 405B\n");
   CHECK(refusal("[{fixed: {pipeline: 2, chunks: 2, schedule: interleaved, data: 4}}]", "deepspeed", kOneNode, kGpt2) ==

@@ -127,6 +127,77 @@ const std::string kUneven = R"(torchrun --nproc-per-node 8 --nnodes 4 pretrain_g
   --no-bias-swiglu-fusion
 )";
 
+/// Sizes of Mixtral 8x7B; experts on four devices each, cut otherwise than attention.
+const std::string kMixtral = R"(torchrun --nproc-per-node 8 --nnodes 4 pretrain_gpt.py \
+  --num-layers 32 \
+  --hidden-size 4096 \
+  --ffn-hidden-size 14336 \
+  --num-attention-heads 32 \
+  --group-query-attention \
+  --num-query-groups 8 \
+  --max-position-embeddings 32768 \
+  --position-embedding-type rope \
+  --normalization RMSNorm \
+  --swiglu \
+  --untie-embeddings-and-output-weights \
+  --disable-bias-linear \
+  --vocab-size 32000 \
+  --seq-length 4096 \
+  --micro-batch-size 1 \
+  --global-batch-size 64 \
+  --bf16 \
+  --attention-dropout 0.0 \
+  --hidden-dropout 0.0 \
+  --tensor-model-parallel-size 2 \
+  --pipeline-model-parallel-size 4 \
+  --sequence-parallel \
+  --use-distributed-optimizer \
+  --num-experts 8 \
+  --moe-expert-capacity-factor 1.5 \
+  --moe-pad-expert-input-to-capacity \
+  --expert-model-parallel-size 4 \
+  --expert-tensor-parallel-size 1 \
+  --moe-token-dispatcher-type alltoall
+)";
+
+/// Sizes of DeepSeek-V2-Lite, with what V3 adds: groups of experts, tokens that go to a node once, a module that predicts ahead.
+const std::string kLatent = R"sh(torchrun --nproc-per-node 8 --nnodes 2 pretrain_gpt.py \
+  --num-layers 27 \
+  --hidden-size 2048 \
+  --ffn-hidden-size 10944 \
+  --num-attention-heads 16 \
+  --max-position-embeddings 4096 \
+  --position-embedding-type rope \
+  --normalization RMSNorm \
+  --swiglu \
+  --untie-embeddings-and-output-weights \
+  --disable-bias-linear \
+  --vocab-size 102400 \
+  --seq-length 4096 \
+  --micro-batch-size 1 \
+  --global-batch-size 32 \
+  --bf16 \
+  --attention-dropout 0.0 \
+  --hidden-dropout 0.0 \
+  --use-distributed-optimizer \
+  --num-experts 64 \
+  --moe-router-topk 6 \
+  --moe-ffn-hidden-size 1408 \
+  --moe-shared-expert-intermediate-size 2816 \
+  --moe-layer-freq "([0]*1+[1]*26)" \
+  --moe-router-enable-expert-bias \
+  --moe-router-num-groups 2 \
+  --moe-router-group-topk 1 \
+  --expert-model-parallel-size 16 \
+  --moe-token-dispatcher-type flex \
+  --moe-enable-deepep \
+  --moe-shared-expert-overlap \
+  --multi-latent-attention \
+  --q-lora-rank 1536 \
+  --kv-lora-rank 512 \
+  --mtp-num-layers 1
+)sh";
+
 std::string without_first_line(const std::string& text) { return text.substr(text.find('\n') + 1); }
 
 /// Import, export, import, export: the scenario, and both exports without their heads.
@@ -186,12 +257,32 @@ TEST_CASE("Megatron-LM's GPT-3 example is imported, runs, and gives its argument
 }
 
 TEST_CASE("canonical launches of Megatron-LM come back letter by letter") {
-  const std::string launch = GENERATE_REF(kMtNlg, kLlama, kUneven);
+  const std::string launch = GENERATE_REF(kMtNlg, kLlama, kUneven, kMixtral, kLatent);
   const TemporaryFolder folder;
   const Trip trip = round_trip(folder, "megatron", folder.file("train.sh", launch), "--gpu H200-SXM-141GB");
   CHECK(trip.first == launch);
   CHECK(trip.second == launch);
   CHECK(plan_of(folder.file("train.yaml")) == plan_of(folder.file("again.yaml")));
+}
+
+TEST_CASE("experts of a launch are cut as the rest unless it says otherwise, and lie on the nodes that their groups say") {
+  const TemporaryFolder folder;
+  const auto scenario_of = [&](const std::string& launch) {
+    const Ended in = trainyard_program("import megatron-args " + folder.file("train.sh", launch) + " --gpu H100-SXM5-80GB");
+    INFO(in.err);
+    REQUIRE(in.status == 0);
+    return in.out;
+  };
+  CHECK_THAT(scenario_of(kMixtral), Catch::Contains("{tensor: 2, pipeline: 4, expert: 4, data: 4,") &&
+                                        Catch::Contains("\n  routing: {capacity: 1.5, padded: true}\n"));
+  std::string as_the_rest = kMixtral;
+  as_the_rest.erase(as_the_rest.find("  --expert-tensor-parallel-size 1 \\\n"), 37);
+  CHECK_THAT(scenario_of(as_the_rest), Catch::Contains("expert: 4, expert_tensor: 2, data: 4,"));
+  CHECK_THAT(scenario_of(kLatent), Catch::Contains("dense_layers: 1, ") && Catch::Contains("head_size: 192, ") && Catch::Contains("value_size: 128}") &&
+                                       Catch::Contains("\n  routing: {nodes: 1}\n") && Catch::Contains("deduplicates_dispatch: true"));
+  std::string second = kLatent;
+  second.replace(second.find("\"([0]*1+[1]*26)\""), 16, "'[0]+([0]+[1])*13'");
+  CHECK_THAT(scenario_of(second), Catch::Contains("dense_layers: 1, expert_every: 2, "));
 }
 
 TEST_CASE("ranks: tensor inside context inside data inside pipeline, or with data outermost") {

@@ -10,6 +10,7 @@
 
 #include "sim/scenario/launch/frameworks.hpp"
 #include "sim/scenario/launch/megatron.hpp"
+#include "sim/scenario/launch/megatron_experts.hpp"
 
 namespace trainyard::launch {
 namespace {
@@ -144,14 +145,25 @@ std::vector<Remark> remarks() {
       {"compression_training.*", refused, "compression is not simulated"},
       {"data_efficiency.*", refused, "data efficiency is not simulated"},
       {"curriculum_learning.*", refused, "curricula change the sequence length; not read"},
-      {"autotuning.*", none, ""}};
+      {"autotuning.*", none, ""},
+      {"--num-experts", refused, "mixtures of experts are not read"},
+      {"--moe-*", refused, "mixtures of experts are not read"},
+      {"--expert-*", refused, "mixtures of experts are not read"},
+      {"--multi-latent-attention", refused, "latent attention is not read"},
+      {"--mtp-*", refused, "multi-token prediction is not read"}};
+}
+
+/// Megatron-DeepSpeed's own experts have other arguments.
+bool is_of_experts(const Argument& argument) {
+  static const std::vector<Argument> all = expert_arguments();
+  return std::ranges::find(all, argument.name, &Argument::name) != all.end();
 }
 
 const ArgumentTable& deepspeed_table() {
   static const ArgumentTable table = [] {
     ArgumentTable built{"Megatron-DeepSpeed", {}, remarks()};
     std::ranges::copy_if(megatron_table().arguments, std::back_inserter(built.arguments),
-                         [](const Argument& it) { return !is_replaced(it); });
+                         [](const Argument& it) { return !is_replaced(it) && !is_of_experts(it); });
     for (Argument& argument : built.arguments)
       if (argument.name == "--recompute-method") argument.absent = "uniform";
     std::ranges::copy(own_arguments(), std::back_inserter(built.arguments));

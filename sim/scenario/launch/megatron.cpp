@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/scenario/launch/megatron_experts.hpp"
 #include "sim/scenario/launch/stage_layers.hpp"
 
 namespace trainyard::launch {
@@ -26,6 +27,7 @@ class Interpretation {
   void run() {
     precision();
     model();
+    experts_to_settings(r_, diagnostics_);
     switches();
     chunks();
     recompute();
@@ -175,6 +177,7 @@ std::string megatron_from_settings(Settings& s) {
   if (s.count("plan.shard", 1) > 1) return "a `shard` axis";
   if (s.count("plan.zero", 0) > 1) return fmt::format("zero {}", s.get("plan.zero"));
   say_precision(s);
+  if (const std::string why = experts_from_settings(s); !why.empty()) return why;
   say_model(s);
   say_switches(s);
   if (const std::string why = write_stage_layers(s); !why.empty()) return why;

@@ -1,6 +1,7 @@
 // Megatron-LM's arguments. Names, defaults and what they imply: NVIDIA/Megatron-LM megatron/training/arguments.py
 // (commit 000c4ac).
 #include "sim/scenario/launch/megatron.hpp"
+#include "sim/scenario/launch/megatron_experts.hpp"
 
 namespace trainyard::launch {
 namespace {
@@ -106,12 +107,7 @@ std::vector<Argument> switch_arguments() {
 
 std::vector<Remark> refusals() {
   using enum Effect;
-  return {{"--num-experts", refused, "mixtures of experts are not read"},
-          {"--moe-*", refused, "mixtures of experts are not read"},
-          {"--expert-*", refused, "mixtures of experts are not read"},
-          {"--multi-latent-attention", refused, "latent attention is not simulated"},
-          {"--mtp-*", refused, "multi-token prediction is not simulated"},
-          {"--hybrid-*", refused, "hybrid models are not simulated"},
+  return {{"--hybrid-*", refused, "hybrid models are not simulated"},
           {"--heterogeneous-layers-*", refused, "layers of different shape are not read"},
           {"--spec", refused, "a model specification in Python is not read"},
           {"--encoder-*", refused, "encoders are not simulated"},
@@ -319,6 +315,8 @@ const ArgumentTable& megatron_table() {
     append(built.arguments, training_arguments());
     append(built.arguments, layout_arguments());
     append(built.arguments, switch_arguments());
+    append(built.arguments, expert_arguments());
+    append(built.remarks, expert_remarks());
     append(built.remarks, not_simulated());
     append(built.remarks, without_effect());
     return built;

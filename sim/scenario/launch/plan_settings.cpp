@@ -108,9 +108,12 @@ class PlanReader {
   }
 
   std::string stage_problem(const Stage& stage) const {
-    for (const Rule& rule : stage.rules)
-      if (!rule.operators.empty() || !rule.devices.empty())
+    for (const Rule& rule : stage.rules) {
+      if (!rule.devices.empty() || (!rule.operators.empty() && rule.operators != "experts"))
         return fmt::format("a rule for operators (`{}`)", rule.operators);
+      if (!rule.operators.empty())
+        if (std::string why = experts_problem(stage, rule); !why.empty()) return why;
+    }
     for (const auto& chunk : stage.chunks)
       for (const LayerId layer : chunk) {
         trainyard::Settings here = settings_of(stage, layer, workload_);
@@ -120,6 +123,34 @@ class PlanReader {
     return "";
   }
 
+  /// Experts have a layout of their own, the same in all stages, with whole ranks of neighbours.
+  std::string experts_problem(const Stage& stage, const Rule& rule) const {
+    trainyard::Settings rest = rule.settings;
+    rest.layout.reset();
+    if (!rule.settings.layout || !rest.owners.empty()) return "a rule for experts that says more than `layout`";
+    const Layout& layout = *rule.settings.layout;
+    const int ranks = axis_size(layout, AxisKind::items), slices = axis_size(layout, AxisKind::tensor);
+    const Layout usual{equal_axis(AxisKind::data, int(stage.devices.size()) / (ranks * slices)), equal_axis(AxisKind::items, ranks),
+                       equal_axis(AxisKind::tensor, slices)};
+    const auto without_ones = [](Layout of) {
+      std::erase_if(of, [](const Axis& axis) { return axis.size() == 1; });
+      return of;
+    };
+    if (without_ones(layout) != without_ones(usual)) return "experts in another order than data, expert, tensor";
+    return ranks == expert_ranks() && slices == expert_slices() ? "" : "experts laid out differently from stage to stage";
+  }
+
+  int expert_ranks() const { return size_of_experts(AxisKind::items); }
+  int expert_slices() const { return size_of_experts(AxisKind::tensor); }
+
+  /// Of the first stage that has a layout of experts.
+  int size_of_experts(AxisKind kind) const {
+    for (const Stage& stage : part_of(plan_).stages)
+      for (const Rule& rule : stage.rules)
+        if (rule.operators == "experts" && rule.settings.layout) return axis_size(*rule.settings.layout, kind);
+    return 1;
+  }
+
   void sizes(launch::Settings& s) const {
     const Part& part = part_of(plan_);
     const Layout& layout = *common_.layout;
@@ -127,6 +158,8 @@ class PlanReader {
          {std::pair("plan.data", AxisKind::data), std::pair("plan.shard", AxisKind::shard),
           std::pair("plan.context", AxisKind::context), std::pair("plan.tensor", AxisKind::tensor)})
       s.set(key, axis_size(layout, kind));
+    s.set("plan.expert", expert_ranks());
+    s.set("plan.expert_tensor", expert_slices());
     s.set("plan.pipeline", static_cast<std::int64_t>(part.stages.size()));
     s.set("plan.chunks", static_cast<std::int64_t>(part.stages[0].chunks.size()));
     s.set("plan.schedule", part.schedule);
@@ -208,13 +241,21 @@ void add_model(const Architecture& a, Settings& s) {
        {std::pair("layers", a.layers), std::pair("hidden", a.hidden), std::pair("heads", a.heads),
         std::pair("kv_heads", a.kv_heads), std::pair("head_size", a.head_size), std::pair("ffn", a.ffn),
         std::pair("vocabulary", a.vocabulary), std::pair("max_positions", a.max_positions),
-        std::pair("window", a.window), std::pair("global_every", a.global_every)})
+        std::pair("window", a.window), std::pair("global_every", a.global_every), std::pair("experts", a.experts),
+        std::pair("experts_per_token", a.experts_per_token), std::pair("expert_ffn", a.experts > 0 ? a.expert_ffn : 0),
+        std::pair("shared_ffn", a.shared_ffn), std::pair("dense_layers", a.dense_layers),
+        std::pair("prediction_layers", a.prediction_layers), std::pair("query_latent", a.query_latent),
+        std::pair("key_value_latent", a.key_value_latent), std::pair("rope_size", a.rope_size),
+        std::pair("value_size", a.latent_attention() ? a.value_size : 0)})
     if (size > 0) s.set(fmt::format("model.{}", key), whole(size));
+  if (a.expert_every > 1) s.set("model.expert_every", whole(a.expert_every));
   if (a.embedding_size != a.hidden) s.set("model.embedding_size", whole(a.embedding_size));
   for (const auto& [key, flag] :
        {std::pair("gated", a.gated), std::pair("tied", a.tied), std::pair("qk_norm", a.qk_norm)})
     s.set(fmt::format("model.{}", key), truth(flag));
-  for (const auto& [key, flag] : {std::pair("post_norms", a.post_norms), std::pair("embedding_norm", a.embedding_norm)})
+  for (const auto& [key, flag] : {std::pair("post_norms", a.post_norms), std::pair("embedding_norm", a.embedding_norm), std::pair("router_bias", a.router_bias),
+        std::pair("expert_biases", a.expert_biases), std::pair("shared_gate", a.shared_gate), std::pair("attention_sinks", a.attention_sinks),
+        std::pair("activation_clamp", a.activation_clamp)})
     if (flag) s.set(fmt::format("model.{}", key), "true");
   s.set("model.positions", kPositions[static_cast<int>(a.positions)]);
   s.set("model.norm", kNorms[static_cast<int>(a.norm)]);
@@ -230,6 +271,10 @@ void add_workload(const Workload& workload, Settings& s) {
   s.set("workload.precision", std::string(name(workload.compute_type())));
   s.set("workload.optimizer", workload.optimizer);
   for (const auto& [key, value] : switches_of(workload.software)) s.set("software." + key, value);
+  const ItemRouting& routing = workload.data.routing;
+  if (routing.capacity > 0) s.set("workload.routing.capacity", fmt::format("{}", routing.capacity));
+  if (routing.padded) s.set("workload.routing.padded", "true");
+  if (routing.nodes > 0) s.set("workload.routing.nodes", routing.nodes);
 }
 
 std::string parts_text(const std::vector<RecomputedPart>& parts) {
@@ -261,6 +306,12 @@ std::vector<std::pair<std::string, std::string>> switches_of(const Software& it)
           {"copies_gathers", truth(it.copies_gathers)},
           {"operand_scaling", std::string(name(it.operand_scaling))},
           {"splits_tensor_products", truth(it.splits_tensor_products)},
+          {"overlap_expert", truth(it.overlap_expert)},
+          {"overlap_shared_experts", truth(it.overlap_shared_experts)},
+          {"deduplicates_dispatch", truth(it.deduplicates_dispatch)},
+          {"narrow_dispatch", truth(it.narrow_dispatch)},
+          {"fused_permute", truth(it.fused_permute)},
+          {"fused_experts", truth(it.fused_experts)},
           {"fused_gradient_accumulation", truth(it.fused_gradient_accumulation)},
           {"selective", parts_text(it.selective)},
           {"selective_keeps_products", truth(it.selective_keeps_products)},

@@ -76,17 +76,27 @@ void add_homes(const Settings& s, Pairs& pairs) {
 
 }  // namespace
 
+namespace {
+
+std::string routing_yaml(const Settings& s) {
+  Pairs pairs;
+  for (const std::string& key : s.keys("workload.routing.")) pairs.push_back(fmt::format("{}: {}", key, s.get("workload.routing." + key)));
+  return pairs.empty() ? "" : fmt::format("  routing: {}\n", flow(pairs));
+}
+
+}  // namespace
+
 std::string workload_yaml(const Framework& framework, const Settings& s) {
   return fmt::format(
       "workload:\n  model: {}\n  sequence_length: {}\n  global_batch: {}\n  precision: {}\n  optimizer: {}\n  "
-      "software: {}\n",
+      "software: {}\n{}",
       model_yaml(s), s.get("workload.sequence_length"), s.get("workload.global_batch"), s.get("workload.precision"),
-      s.has("workload.optimizer") ? s.get("workload.optimizer") : "adam", software_yaml(framework, s));
+      s.has("workload.optimizer") ? s.get("workload.optimizer") : "adam", software_yaml(framework, s), routing_yaml(s));
 }
 
 std::string strategies_yaml(const Settings& s, const std::string& devices) {
   Pairs pairs;
-  for (const char* key : {"tensor", "context", "pipeline", "chunks", "data", "shard"})
+  for (const char* key : {"tensor", "context", "pipeline", "chunks", "expert", "expert_tensor", "data", "shard"})
     if (s.count(fmt::format("plan.{}", key), 1) > 1)
       pairs.push_back(fmt::format("{}: {}", key, s.get(fmt::format("plan.{}", key))));
   pairs.push_back("micro_batch: " + s.get("plan.micro_batch"));
