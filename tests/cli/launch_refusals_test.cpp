@@ -131,6 +131,11 @@ TEST_CASE("torchtitan and DeepSpeed name what they do not read") {
                   "--nodes 1 --gpus-per-node 8") ==
         ":2:1: no argument of torchtitan \"parallelism.tensor_paralel_degree\"; did you mean "
         "\"parallelism.tensor_parallel_degree\"?");
+  CHECK(complaint("torchtitan-args", "t.toml", "[model]\nflavor = \"16B\"\n[activation_checkpoint]\nmode = \"full\"\n", "--nodes 1 --gpus-per-node 8") ==
+        ":2:1: model.flavor of llama3: 8B, 70B or 405B");
+  CHECK(complaint("torchtitan-args", "t.toml",
+                  "[model]\nflavor = \"8B\"\n[parallelism]\nexpert_parallel_degree = 8\n[activation_checkpoint]\nmode = \"full\"\n", "--nodes 1 --gpus-per-node 8") ==
+        ":4:1: parallelism.expert_parallel_degree: the model has no experts");
   CHECK(complaint("torchtitan-args", "t.toml", "[model\n") ==
         ":1:7: Error while parsing table header: expected ']', saw '\\n'");
   const std::string config = "cat > c.json <<E\n{\"train_batch_size\": 16, \"zero_optimization\": {\"stage\": 2}}\nE\n";
@@ -158,7 +163,7 @@ TEST_CASE("what a framework cannot express is refused in one line, by name") {
                 "{model: mixtral-8x7b, sequence_length: 1024, global_batch: 16, precision: bf16, software: megatron-core-2024}") ==
         ": DeepSpeed cannot express this Plan: experts: 8\n");
   CHECK(refusal("[{fixed: {data: 8}}]", "torchtitan", kOneNode, kGpt2) ==
-        ": torchtitan cannot express this Plan: a model other than Llama 3 8B, 70B or 405B\n");
+        ": torchtitan cannot express this Plan: a model other than Llama 3 8B, 70B or 405B and DeepSeek-V2 and V3\n");
   CHECK(refusal("[{fixed: {pipeline: 2, chunks: 2, schedule: interleaved, data: 4}}]", "deepspeed", kOneNode, kGpt2) ==
         ": DeepSpeed cannot express this Plan: schedule interleaved\n");
   CHECK(refusal("[{fixed: {pipeline: 4, data: 2, layers: [11, 13, 11, 13]}}]", "megatron", kOneNode, kGpt2) ==

@@ -352,6 +352,24 @@ mode = "full"
   CHECK(plan_of(folder.file("train.yaml")) == plan_of(folder.file("again.yaml")));
 }
 
+TEST_CASE("torchtitan's experts are sharded over the ranks that their axis leaves, and come back") {
+  const TemporaryFolder folder;
+  const std::string launch = R"(torchrun --nproc-per-node 8 --nnodes 2 -m torchtitan.train \
+  --model.name deepseek_v3 \
+  --model.flavor 16B \
+  --training.seq_len 4096 \
+  --training.local_batch_size 4 \
+  --parallelism.data_parallel_shard_degree 16 \
+  --parallelism.expert_parallel_degree 8 \
+  --activation_checkpoint.mode full
+)";
+  const Trip trip = round_trip(folder, "torchtitan", folder.file("train.sh", launch), "--gpu H100-SXM5-80GB");
+  CHECK_THAT(trip.scenario, Catch::Contains("model: deepseek-v2-lite") && Catch::Contains("{expert: 8, shard: 16, micro_batch: 4, zero: 3,"));
+  CHECK(trip.first == launch);
+  CHECK(trip.second == launch);
+  CHECK(plan_of(folder.file("train.yaml")) == plan_of(folder.file("again.yaml")));
+}
+
 TEST_CASE("DeepSpeed: a script that writes its configuration, and back") {
   const TemporaryFolder folder;
   // After deepspeedai/Megatron-DeepSpeed examples_deepspeed/pretrain_llama2_distributed.sh (commit b644fba).

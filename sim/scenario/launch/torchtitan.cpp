@@ -101,9 +101,10 @@ class Interpretation {
       : r_(reading), s_(reading.settings), diagnostics_(diagnostics) {}
 
   void run() {
-    if (!s_.has("workload.model")) mistake("workload.model", "model.flavor is missing: 8B, 70B or 405B");
+    model();
     precision();
     shards();
+    experts();
     pipeline();
     batches();
     recompute();
@@ -114,6 +115,14 @@ class Interpretation {
 
  private:
   void mistake(std::string_view key, std::string message) { diagnostics_.add(r_.place(key), std::move(message)); }
+
+  void model() {
+    const bool latent = s_.is("raw.name", "deepseek_v3");
+    const char* flavors = latent ? "16B, 236B or 671B" : "8B, 70B or 405B";
+    if (!s_.has("workload.model")) return mistake("workload.model", fmt::format("model.flavor is missing: {}", flavors));
+    if (latent != s_.get("workload.model").starts_with("deepseek"))
+      mistake("workload.model", fmt::format("model.flavor of {}: {}", s_.get("raw.name"), flavors));
+  }
 
   void precision() {
     s_.set("workload.precision", s_.get("raw.precision"));
@@ -140,6 +149,17 @@ class Interpretation {
     if (s_.is("raw.offload", "true"))
       for (const char* state : {"weights", "gradients", "optimizer"})
         s_.set(fmt::format("plan.home.{}", state), "host");
+  }
+
+  /// Experts are whole, over neighbouring ranks of data, context and tensor axes, or cut as the rest.
+  void experts() {
+    const std::int64_t ranks = s_.count("raw.expert", 1), slices = s_.count("raw.expert_tensor", 1), tensor = s_.count("plan.tensor", 1);
+    if (ranks > 1 && !s_.is("raw.name", "deepseek_v3")) return mistake("raw.expert", "parallelism.expert_parallel_degree: the model has no experts");
+    if (ranks < 1 || (slices != 1 && slices != tensor))
+      return mistake(ranks < 1 ? "raw.expert" : "raw.expert_tensor", "parallelism.expert_tensor_parallel_degree: 1 or the tensor axis; expert_parallel_degree: at least 1");
+    if (ranks == 1) return;
+    s_.set("plan.expert", ranks);
+    s_.set("plan.expert_tensor", slices);
   }
 
   void pipeline() {
@@ -201,12 +221,13 @@ bool same_model(const Settings& s, const Settings& other) {
 
 /// The flavor whose sizes these are; false where there is none.
 bool say_flavor(Settings& s) {
-  for (const char* name : {"llama-3-8b", "llama-3-70b", "llama-3-405b"}) {
+  for (const char* name : {"llama-3-8b", "llama-3-70b", "llama-3-405b", "deepseek-v2-lite", "deepseek-v2", "deepseek-v3"}) {
     Settings flavor;
     add_model(find_model(name)->architecture, flavor);
     if (!same_model(s, flavor)) continue;
     for (const std::string& key : s.keys("model.")) s.drop("model." + key);
     s.set("workload.model", name);
+    s.set("raw.name", std::string_view(name).starts_with("deepseek") ? "deepseek_v3" : "llama3");
     return true;
   }
   return false;
@@ -231,6 +252,12 @@ std::string say_shards(Settings& s) {
   return "";
 }
 
+void say_experts(Settings& s) {
+  s.set("raw.expert", s.count("plan.expert", 1));
+  s.set("raw.expert_tensor", s.count("plan.expert_tensor", 1));
+  for (const char* key : {"plan.expert", "plan.expert_tensor"}) s.drop(key);
+}
+
 std::string say_batches(Settings& s, std::int64_t ranks) {
   const std::int64_t global = s.count("workload.global_batch", 1), piece = s.count("plan.micro_batch", 1);
   const bool deep = s.count("plan.pipeline", 1) > 1;
@@ -246,8 +273,9 @@ std::string say_batches(Settings& s, std::int64_t ranks) {
 std::string torchtitan_from_settings(Settings& s) {
   if (s.has("plan.layers")) return fmt::format("stages of {} layers", s.get("plan.layers"));
   const std::int64_t ranks = s.count("plan.data", 1) * s.count("plan.shard", 1), layers = s.count("model.layers", 1);
-  if (!say_flavor(s)) return "a model other than Llama 3 8B, 70B or 405B";
+  if (!say_flavor(s)) return "a model other than Llama 3 8B, 70B or 405B and DeepSeek-V2 and V3";
   if (const std::string why = say_shards(s); !why.empty()) return why;
+  say_experts(s);
   if (s.is("plan.sequence_parallel", "true") != (s.count("plan.tensor", 1) > 1))
     return "a tensor axis without sequence parallelism";
   s.drop("plan.sequence_parallel");

@@ -9,12 +9,17 @@ using enum Takes;
 
 std::vector<Argument> arguments() {
   return {
-      {"model.name", "raw.name", word, "llama3", {{"llama3", "llama3"}}},
+      {"model.name", "raw.name", word, "llama3", {{"llama3", "llama3"}, {"deepseek_v3", "deepseek_v3"}}},
       {"model.flavor",
        "workload.model",
        word,
        "",
-       {{"8B", "llama-3-8b"}, {"70B", "llama-3-70b"}, {"405B", "llama-3-405b"}}},
+       {{"8B", "llama-3-8b"},
+        {"70B", "llama-3-70b"},
+        {"405B", "llama-3-405b"},
+        {"16B", "deepseek-v2-lite"},  // torchtitan/models/deepseek_v3/__init__.py: the sizes of these
+        {"236B", "deepseek-v2"},
+        {"671B", "deepseek-v3"}}},
       {"model.converters", "raw.converters", word},
       {"optimizer.name", "workload.optimizer", word, "adam", {{"AdamW", "adam"}, {"Adam", "adam"}}},
       {"training.seq_len", "workload.sequence_length", count, "2048"},
@@ -45,6 +50,8 @@ std::vector<Argument> arguments() {
        word,
        "false",
        {{"true", "true"}, {"false", "false"}}},
+      {"parallelism.expert_parallel_degree", "raw.expert", count, "1"},
+      {"parallelism.expert_tensor_parallel_degree", "raw.expert_tensor", count, "1"},
       {"parallelism.pipeline_parallel_degree", "plan.pipeline", count, "1"},
       {"experimental.pipeline_parallel_degree", "plan.pipeline", count, "", {}, true},
       {"parallelism.pipeline_parallel_schedule",
@@ -73,7 +80,6 @@ std::vector<Remark> remarks() {
       {"experimental.pipeline_parallel_split_points", refused, "split points are not read: write `layers` in the Plan"},
       {"parallelism.pipeline_parallel_schedule_csv", refused, "a schedule in a file is not read"},
       {"parallelism.module_fqns_per_model_part", refused, "parts by names are not read: write `layers` in the Plan"},
-      {"parallelism.expert_*", refused, "mixtures of experts are not read"},
       {"optimizer.early_step_in_backward", refused,
        "updates inside the backward pass are not read: write `update: layer` in the Plan"},
       {"fault_tolerance.*", refused, "TorchFT is not simulated"},
