@@ -232,26 +232,21 @@ ExchangedRows exchanged_rows(const std::vector<double>& rows, const std::set<int
 }
 
 /// Tokens of unequal micro-batches meet at experts.
-void share_rows(Placement& placement, int micro_batches) {
+void share_rows(Placement& placement) {
   const int first = placement.first_cell.back(), count = placement.data_size.back();
   const auto role_of = [&](int rank) -> StageRole& { return placement.unequal[std::size_t(placement.unequal_of[std::size_t(first + rank)])]; };
   const std::map<int, std::set<int>> replicas = cells_by_replica(placement);
-  const bool vary = !role_of(0).sizes.empty();
-  for (int m = vary ? 0 : micro_batches; m <= micro_batches; ++m) {  // the last: their mean
-    std::vector<double> rows;
+  std::vector<std::vector<double>> rows(role_of(0).sizes.size() + 1);  // [micro-batch][rank]; the last: their mean
+  for (std::size_t m = 0; m < rows.size(); ++m)
     for (int rank = 0; rank < count; ++rank) {
       const StageRole& role = role_of(rank);
-      const LayerCut cut = m < micro_batches ? role.in(m).cut : role.cut;
-      rows.push_back(cut.sequences * cut.tokens);
+      const LayerCut cut = m + 1 < rows.size() ? role.in(int(m)).cut : role.cut;
+      rows[m].push_back(cut.sequences * cut.tokens);
     }
-    for (int rank = 0; rank < count; ++rank) {
-      const std::set<int>& peers = replicas.at(placement.cells[std::size_t(first + rank)].seats.front().replica);
-      const ExchangedRows exchanged = exchanged_rows(rows, peers, first, first + rank);
-      if (m < micro_batches)
-        role_of(rank).exchanged_in.push_back(exchanged);
-      else
-        role_of(rank).exchanged = exchanged;
-    }
+  for (int rank = 0; rank < count; ++rank) {
+    const std::set<int>& peers = replicas.at(placement.cells[std::size_t(first + rank)].seats.front().replica);
+    for (std::size_t m = 0; m + 1 < rows.size(); ++m) role_of(rank).exchanged_in.push_back(exchanged_rows(rows[m], peers, first, first + rank));
+    role_of(rank).exchanged = exchanged_rows(rows.back(), peers, first, first + rank);
   }
 }
 
@@ -281,7 +276,7 @@ void add_cells(Placement& placement, const Part& part, const StageRole& role, co
     placement.cells[placement.first_cell.back() + at.data * shard + at.shard].members[at.context * role.cut.tensor + at.tensor + on_grid] = stage.devices[i];
   }
   if (!role.items.empty()) add_seats(placement, stage, role, layout, *expert_layout(stage, role, workload));
-  if (role.cut.experts.apart && placement.unequal_of.back() >= 0) share_rows(placement, role.micro_batches);
+  if (role.cut.experts.apart && placement.unequal_of.back() >= 0) share_rows(placement);
   placement.roles.push_back(role);
 }
 
