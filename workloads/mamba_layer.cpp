@@ -54,19 +54,18 @@ class MambaLayer {
     add(std::move(op), TensorCut::heads, TensorCut::heads);
   }
 
-  /// Reads x, B, C and dt, writes y; every chunk writes a state in fp32, which is passed on (read, written) and read.
-  /// Backward the states are built again, their gradients go the same ways, and the gradients of the inputs are
-  /// written.
+  /// Its kernels follow from its sizes (scan_kernels): width and state, groups of heads that share B and C, chunk. By Megatron's convention
+  /// 7 FLOPs a channel and state. Kept are what the convolution keeps, and y.
   void scan() {
-    const double inputs = a_.conv_width() + a_.mamba_heads,
-                 states = 4 * 4 * a_.mamba_width() * a_.state_size / a_.scan_chunk;
     Operator op;
     op.name = "scan";
     op.group = "mamba";
+    op.gemm_n = a_.mamba_width();
+    op.gemm_k = a_.state_size;
+    op.attention.key_value_heads = int(a_.mamba_groups);
+    op.attention.window = a_.scan_chunk;
     op.forward_flops.per_token = Flops(7 * a_.mamba_width() * a_.state_size);
     op.backward_flops.per_token = Flops(14 * a_.mamba_width() * a_.state_size);
-    op.forward_bytes = per_token(e_ * (inputs + a_.mamba_width()) + states);
-    op.backward_bytes = per_token(e_ * (3 * inputs + 2 * a_.mamba_width()) + 2 * states);
     op.output = per_token(e_ * a_.mamba_width());
     op.parameters = 3 * a_.mamba_heads;  // A, D and the bias of dt
     op.weight_type = context_.precision;

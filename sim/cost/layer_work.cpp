@@ -7,6 +7,7 @@
 #include "sim/cost/grid_product.hpp"
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/measured_layer.hpp"
+#include "sim/cost/scan_kernels.hpp"
 #include "sim/cost/selective_recompute.hpp"
 
 namespace trainyard {
@@ -381,12 +382,20 @@ class LayerWriter {
   Bytes scaled(const Cost<Bytes>& cost, TensorCut cut) const { return cost.of(cut_.tokens) * (cut_.sequences * share(cut)); }
 
   std::vector<Kernel> forward_kernels(const Operator& op) const {
+    if (is_scan(op)) return scan_kernels(device_, scan_of(op), false);
     switch (op.kind) {
       case OperatorClass::gemm:
       case OperatorClass::grouped_gemm: return {product(op, shape_of(op))};
       case OperatorClass::attention: return attention_kernels(op, false);
       default: return is_fused(op) ? std::vector<Kernel>{} : std::vector{traffic(op, scaled(op.forward_bytes, op.cut), kBiasLaunchesForward)};
     }
+  }
+
+  static bool is_scan(const Operator& op) { return op.group == "mamba" && op.attention.window > 0; }
+
+  /// As its dual, attention: the state is a head's size, groups are heads of keys, a chunk is a window.
+  ScanCall scan_of(const Operator& op) const {
+    return {rows(), op.gemm_n * share(op.cut), op.gemm_k, op.attention.key_value_heads * share(op.cut), op.attention.window, element_size(precision_)};
   }
 
   /// Part of another kernel: copies for experts inside their exchange, the activation between two products of experts.
@@ -397,6 +406,7 @@ class LayerWriter {
   }
 
   std::vector<Kernel> backward_kernels(const Operator& op) const {
+    if (is_scan(op)) return scan_kernels(device_, scan_of(op), true);
     switch (op.kind) {
       case OperatorClass::gemm:
       case OperatorClass::grouped_gemm: {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sim/cost/kernel_time.hpp"
+#include "sim/cost/scan_kernels.hpp"
 #include "tests/cost/catalogue_fixture.hpp"
 
 using namespace trainyard;
@@ -121,4 +122,50 @@ TEST_CASE("attention under a window works on whole blocks of keys, and starts ea
   CHECK(time(4096, false) == Approx(1.125));
   CHECK(time(128, false) == Approx(2 * 2));
   CHECK(time(128, true) == Approx(2 * 2.5));
+}
+
+// Width 64, state 16, one group, chunks of 32, 1,000 tokens, 16 bits. FLOPs a token: C·B 2 x 32 x 16, states and scan 2 x 64 x 16, inside
+// 64 x 32. Bytes: B and C 32 each, x 128, a chunk's product 4 x 32, states 64 x 16 / 32 of 4 or 2 bytes.
+TEST_CASE("a scan by chunks runs four kernels forward, and makes states again backward") {
+  DeviceType device = ideal();
+  device.kernel_launch = Seconds(0);
+  device.multiprocessors = 100;
+  const ScanCall call{1000, 64, 16, 1, 32, Bytes(2)};
+  const auto flops = [&](bool backward) {
+    std::vector<double> all;
+    for (const Kernel& kernel : scan_kernels(device, call, backward)) all.push_back(kernel.flops.value / 1000);
+    return all;
+  };
+  const auto bytes = [&](bool backward) {
+    std::vector<double> all;
+    for (const Kernel& kernel : scan_kernels(device, call, backward)) all.push_back(kernel.bytes.value / 1000);
+    return all;
+  };
+  CHECK(flops(false) == std::vector<double>{1024, 2048, 0, 4096});
+  CHECK(bytes(false) == std::vector<double>{192, 288, 192, 480});
+  CHECK(flops(true) == std::vector<double>{1024, 2048, 0, 2048, 0, 4096, 2048, 2048, 2048, 1024, 1024, 2048});
+  CHECK(bytes(true) == std::vector<double>{192, 288, 256, 288, 384, 608, 256, 256, 384, 224, 224, 384});
+}
+
+TEST_CASE("a scan's kernel takes the longer of its products and its bytes") {
+  DeviceType device = ideal();  // 1e12 bytes/s at half
+  device.multiprocessors = 100;
+  const std::vector<Kernel> kernels = scan_kernels(device, {1e6, 64, 16, 1, 32, Bytes(2)}, false);
+  CHECK(kernels[3].alone.value == Approx(memory_bound_time(device, Bytes(480e6)).value));
+  device.multiprocessors = 1;
+  CHECK(scan_kernels(device, {1e6, 64, 16, 1, 32, Bytes(2)}, false)[3].alone.value == Approx(4096e6 / 0.61e12 + 2e-6));
+  device.multiprocessors = 0;  // its share of the peak of 100 TFLOP/s
+  CHECK(scan_kernels(device, {1e6, 64, 16, 1, 32, Bytes(2)}, false)[3].alone.value == Approx(4096e6 / (100e12 * 132 * 0.61 / 989) + 2e-6));
+}
+
+// vllm-project/vllm #27299: 128 heads of 64, state 128, one group, chunks of 256 on H100: 10.7 to 12.9 million tokens a second from 8,192 on.
+TEST_CASE("a scan on H100 takes what was measured") {
+  DeviceType device = ideal();
+  device.multiprocessors = 132;
+  device.memory_bandwidth = BytesPerSecond(3.35e12);
+  device.memory_efficiency = 0.85;
+  Seconds total{};
+  for (const Kernel& kernel : scan_kernels(device, {32768, 8192, 128, 1, 256, Bytes(2)}, false)) total += kernel.alone;
+  CHECK(32768 / total.value > 10.7e6);
+  CHECK(32768 / total.value < 12.9e6);
 }
