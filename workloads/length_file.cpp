@@ -15,6 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double kLongest = 1 << 24;
+constexpr std::string_view kMark = "\xEF\xBB\xBF";  // of UTF-8, before the first header
 
 struct Fields {
   std::string_view prompt, answer;
@@ -67,6 +68,7 @@ LengthTable read_csv(std::string_view text, const std::vector<std::string>& want
       for (const std::string& name : wanted) {
         const auto found = std::ranges::find(cells, std::string_view(name));
         if (found == cells.end()) return fmt::format("no column {}", name);
+        if (std::ranges::count(cells, std::string_view(name)) > 1) return fmt::format("column {} stands twice", name);
         columns.push_back(std::size_t(found - cells.begin()));
       }
       return "";
@@ -154,6 +156,7 @@ LengthTable read_servegen(std::string_view text, const std::string& field) {
 }  // namespace
 
 LengthTable read_length_file(std::string_view text, std::string_view format, const std::string& field) {
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
   const Fields usual = fields_of(format);
   const std::vector<std::string> wanted =
       field.empty() ? std::vector{std::string(usual.prompt), std::string(usual.answer)} : std::vector{field};

@@ -12,6 +12,7 @@ using Json = nlohmann::json;
 /// Equal choices in a row that no real tokens make.
 constexpr std::size_t kWarmUpRun = 16;
 constexpr int kMostExperts = 100000;
+constexpr std::uint64_t kMostLayers = 100000;
 
 struct Route {
   int layer = 0;
@@ -21,7 +22,7 @@ struct Route {
 /// "" or what is wrong.
 std::string read_route(const Json& line, Route& route) {
   const auto layer = line.find("layer"), experts = line.find("topk_ids");
-  if (layer == line.end() || !layer->is_number_unsigned()) return "a route without `layer`";
+  if (layer == line.end() || !layer->is_number_unsigned() || layer->get<std::uint64_t>() >= kMostLayers) return "a route without `layer`";
   if (experts == line.end() || !experts->is_array() || experts->empty()) return "a route without `topk_ids`";
   route.layer = layer->get<int>();
   for (const Json& expert : *experts) {
@@ -55,7 +56,7 @@ RouteLog read_route_log(std::string_view text, bool skip_warm_up) {
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const Json object = Json::parse(line, nullptr, false);
     if (!object.is_object()) return {{}, fmt::format("line {}: no JSON object", number)};
-    if (object.value("type", "") != "route") continue;
+    if (const auto type = object.find("type"); type == object.end() || *type != "route") continue;
     Route route;
     if (const std::string problem = read_route(object, route); !problem.empty()) return {{}, fmt::format("line {}: {}", number, problem)};
     if (!run.empty() && (run.back().layer != route.layer || run.back().experts != route.experts)) {

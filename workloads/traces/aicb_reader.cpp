@@ -1,16 +1,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "sim/units/error.hpp"
 #include "workloads/traces/readers.hpp"
 #include "workloads/traces/trace_files.hpp"
+#include "workloads/traces/trace_number.hpp"
 
 namespace trainyard {
 namespace {
+
+constexpr int kMostRanks = 1 << 20;
 
 /// "CommType.all_reduce" without its class.
 std::string bare(const std::string& cell) {
@@ -63,12 +66,23 @@ class TableReader {
   /// "[rank0 ~ rank127]", or a list of ranks: the largest is the last.
   void read_preface(const std::string& line) {
     for (std::size_t at = line.find("rank"); at != std::string::npos; at = line.find("rank", at + 4))
-      world_ = std::max(world_, std::atoi(line.c_str() + at + 4) + 1);
+      if (const std::size_t from = at + 4, end = std::min(line.find_first_not_of("0123456789", from), line.size());
+          end > from)
+        world_ = std::max(world_, rank(line.substr(from, end - from)) + 1);
+  }
+
+  [[nodiscard]] int rank(const std::string& word) const {
+    const std::optional<int> value = int_of(number_of_word(word).value_or(-1));
+    if (!value || *value < 0 || *value >= kMostRanks)
+      fail(fmt::format("rank{}; ranks 0 to {} are read", word, kMostRanks - 1));
+    return *value;
   }
 
   void read_columns(const std::string& line) {
     const std::vector<std::string> names = cells_of(line);
-    for (std::size_t i = 0; i < names.size(); ++i) columns_[names[i]] = i;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (!columns_.try_emplace(names[i], i).second && !names[i].empty())
+        fail(fmt::format("column {} stands twice", names[i]));
     for (const char* needed : {"comm_type", "comm_group", "comm_group_size", "msg_size"})
       if (!columns_.contains(needed))
         fail(fmt::format("no column {}; AICB's tables have comm_type, comm_group, comm_group_size, msg_size", needed));
@@ -83,11 +97,9 @@ class TableReader {
   double number(const std::vector<std::string>& cells, const char* column) const {
     const std::string text = cell(cells, column);
     if (text.empty() || text == "None") return -1;
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (end == text.c_str() || !std::isfinite(value) || value < 0)
-      fail(fmt::format("{} is \"{}\"; a number from 0 is allowed", column, text));
-    return value;
+    const std::optional<double> value = number_of_word(text);
+    if (!value || *value < 0) fail(fmt::format("{} is \"{}\"; a number from 0 is allowed", column, text));
+    return *value;
   }
 
   /// Rows are in order: each waits for the one before. Times (ms) hold the exchange itself where there is one, and
@@ -112,7 +124,7 @@ class TableReader {
   /// Rows may leave out what others of their group say.
   void note_size(const std::vector<std::string>& cells) {
     double& known = known_sizes_[bare(cell(cells, "comm_group"))];
-    known = std::max(known, number(cells, "comm_group_size"));
+    known = std::max(known, group_size(cells));
   }
 
   void set_exchange(const std::vector<std::string>& cells, const std::string& kind, TraceNode& node) {
@@ -124,10 +136,18 @@ class TableReader {
     node.work = TraceWork::exchange;
     node.bytes = std::max(number(cells, "msg_size"), node.exchange == ExchangeKind::barrier ? 1.0 : 0.0);
     const std::string group = bare(cell(cells, "comm_group"));
-    double size = number(cells, "comm_group_size");
+    double size = group_size(cells);
     if (size <= 0) size = known_sizes_[group];
     if (size <= 0) fail(fmt::format("group {} without comm_group_size, here and everywhere", group));
     node.group = tables_.group({group, {}, int(size), stride_of(group, int(size))});
+  }
+
+  /// Below 0: not said.
+  double group_size(const std::vector<std::string>& cells) const {
+    const double size = number(cells, "comm_group_size");
+    if (size > kMostRanks || !int_of(size))
+      fail(fmt::format("comm_group_size is {}; whole numbers from 1 to {} are allowed", size, kMostRanks));
+    return size;
   }
 
   /// Tensor ranks stand innermost, as in Megatron; the stages outermost.

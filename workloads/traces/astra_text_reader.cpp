@@ -1,25 +1,23 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "sim/units/error.hpp"
 #include "workloads/traces/readers.hpp"
 #include "workloads/traces/trace_files.hpp"
+#include "workloads/traces/trace_number.hpp"
 
 namespace trainyard {
 namespace {
 
 constexpr std::size_t kColumns = 12;
+constexpr int kMostRanks = 1 << 20;
 
 struct Header {
   std::string mode;
   std::map<std::string, double> values;  ///< model_parallel_NPU_group, ep, pp, vpp, ga, all_gpus, pp_comm, ..
-  [[nodiscard]] int value(const char* key, int fallback) const {
-    const auto found = values.find(key);
-    return found == values.end() ? fallback : int(found->second);
-  }
 };
 
 /// Who exchanges: which ranks a tensor, data or expert group holds, tensor ranks innermost, as SimAI numbers them.
@@ -74,11 +72,9 @@ class TextReader {
   }
 
   double number(const std::string& word, const char* what) const {
-    char* end = nullptr;
-    const double value = std::strtod(word.c_str(), &end);
-    if (end == word.c_str() || *end != '\0' || !std::isfinite(value) || value < 0)
-      fail(fmt::format("{} is \"{}\"; a number from 0 is allowed", what, word));
-    return value;
+    const std::optional<double> value = number_of_word(word);
+    if (!value || *value < 0) fail(fmt::format("{} is \"{}\"; a number from 0 is allowed", what, word));
+    return *value;
   }
 
   /// KEY: VALUE or KEY VALUE; of a list (`checkpoints: 2 2 11`) the first counts.
@@ -94,13 +90,10 @@ class TextReader {
       else if (!key.empty() && header_.values.contains(key) == false)
         header_.values[key] = number(words[i], key.c_str());
     }
-    layout_ = {header_.value("model_parallel_NPU_group", 0), header_.value("ep", 1), header_.value("pp", 1),
-               header_.value("all_gpus", 0)};
+    layout_ = {size("model_parallel_NPU_group", 0), size("ep", 1), size("pp", 1), size("all_gpus", 0)};
     if (layout_.world > 0 && reading_.ranks > 0 && layout_.world != reading_.ranks)
       fail(fmt::format("all_gpus: {}, but `ranks` is {}; both must agree", layout_.world, reading_.ranks));
     if (layout_.world == 0) layout_.world = reading_.ranks;
-    if (layout_.tensor == 0 && header_.values.contains("model_parallel_NPU_group"))
-      fail("model_parallel_NPU_group is 0; at least 1 is allowed");
     if (layout_.pipeline > 1)
       fail(fmt::format(
           "pp: {}: the file holds one stage and does not say what passes between stages; only pp: 1 is replayed",
@@ -109,14 +102,25 @@ class TextReader {
       fail(fmt::format("all_gpus: {} is no multiple of model_parallel_NPU_group: {}", layout_.world, layout_.tensor));
   }
 
+  /// Of a group of ranks, or of all.
+  [[nodiscard]] int size(const char* key, int fallback) const {
+    const auto found = header_.values.find(key);
+    if (found == header_.values.end()) return fallback;
+    const std::optional<int> value = int_of(found->second);
+    if (!value || *value < 1 || *value > kMostRanks)
+      fail(fmt::format("{} is {}; at least 1 is allowed{}", key, found->second,
+                       value && *value < 1 ? "" : fmt::format(", at most {}, and whole numbers", kMostRanks)));
+    return *value;
+  }
+
   std::vector<Layer> read_layers(std::istream& text) {
     const std::vector<std::string> count = words_of(text);
     if (count.size() != 1) fail("the second line is not the number of layers");
-    const auto declared = std::size_t(number(count[0], "the number of layers"));
+    const double declared = number(count[0], "the number of layers");
     std::vector<Layer> layers;
     while (text.peek() != std::istream::traits_type::eof())
       if (const std::vector<std::string> words = words_of(text); !words.empty()) layers.push_back(layer_of(words));
-    if (layers.size() != declared && !reading_.lenient)
+    if (double(layers.size()) != declared && !reading_.lenient)
       fail(fmt::format(
           "{} layers are declared, {} are there; both must agree (`lenient: true` takes those that are there)",
           declared, layers.size()));

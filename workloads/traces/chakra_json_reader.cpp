@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "sim/units/error.hpp"
 #include "workloads/traces/chakra_node.hpp"
 #include "workloads/traces/json_text.hpp"
 #include "workloads/traces/readers.hpp"
+#include "workloads/traces/trace_number.hpp"
 
 namespace trainyard {
 namespace {
@@ -19,15 +21,20 @@ const Json* find(const Json& node, std::initializer_list<const char*> keys) {
   return nullptr;
 }
 
-double number(const Json* value) {
-  return value == nullptr      ? 0
-         : value->is_boolean() ? double(value->get<bool>())
-         : value->is_number()  ? value->get<double>()
-                               : std::strtod(value->is_string() ? value->get<std::string>().c_str() : "", nullptr);
+ChakraValue value_of(const Json& value) {
+  if (value.is_string()) return {0, value.get<std::string>(), false};
+  if (value.is_boolean()) return {double(value.get<bool>()), "", true};
+  return value.is_number() ? ChakraValue{value.get<double>(), "", true} : ChakraValue{};
 }
 
-ChakraValue value_of(const Json& value) {
-  return value.is_string() ? ChakraValue{0, value.get<std::string>(), false} : ChakraValue{number(&value), "", true};
+/// 0 where it is not there, which is what protobuf means by it.
+double number(const Json* value, const char* what, const ChakraNode& node, const RankBuilder& builder) {
+  if (value == nullptr) return 0;
+  const ChakraValue read = value_of(*value);
+  const std::optional<double> number = read.is_number ? read.number : number_of_word(read.text);
+  if (!number)
+    throw UserError(builder.at(node.id, fmt::format("{} is {}; a number is read", what, value->dump().substr(0, 60))));
+  return *number;
 }
 
 std::uint64_t id_of(const Json& node, const std::string& path, std::size_t at) {
@@ -42,9 +49,10 @@ void add_node(const Json& json, std::size_t place, RankBuilder& builder, TraceTa
   node.id = id_of(json, builder.trace().file, place);
   if (const Json* name = find(json, {"Name", "name"}); name != nullptr && name->is_string())
     node.name = name->get<std::string>();
-  node.type = int(number(find(json, {"NodeType", "node_type", "type"})));
-  node.micros = number(find(json, {"runtime", "duration_micros", "duration"}));
-  for (const auto& [key, value] : json.items()) set_attribute(key, value_of(value), node);
+  node.type = int_of(number(find(json, {"NodeType", "node_type", "type"}), "NodeType", node, builder)).value_or(-1);
+  node.micros = number(find(json, {"runtime", "duration_micros", "duration"}), "runtime", node, builder);
+  for (const auto& [key, value] : json.items())
+    if (!value.is_null()) set_attribute(key, value_of(value), node);
   const int at = add_chakra_node(node, builder, tables);
   const auto depend = [&](const Json* on, Dependency kind) {
     if (on == nullptr || !on->is_array()) return;

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <map>
+#include <optional>
 
 #include "sim/units/error.hpp"
 #include "workloads/traces/readers.hpp"
+#include "workloads/traces/trace_number.hpp"
 
 namespace trainyard {
 namespace {
@@ -20,10 +23,34 @@ constexpr std::array kExchanges{ExchangeKind::all_reduce, ExchangeKind::reduce, 
 
 /// Thirty years: beyond, a negative duration was written into the unsigned field.
 constexpr double kLongestMicros = 1e15;
+/// An exabyte: beyond, the same of a size.
+constexpr double kMostBytes = 1e18;
 
-double number_of(const ChakraValue& value) {
+std::optional<double> number_of(const ChakraValue& value) {
   if (value.is_number) return value.number;
-  return value.text == "true" || value.text == "True" ? 1 : std::strtod(value.text.c_str(), nullptr);
+  if (value.text == "true" || value.text == "True") return 1;
+  if (value.text == "false" || value.text == "False") return 0;
+  return number_of_word(value.text);
+}
+
+/// Where an attribute's number goes; nullptr: it is of no use here.
+double* place_of(std::string_view name, ChakraNode& node) {
+  static const std::map<std::string_view, double ChakraNode::*> places{{"comm_type", &ChakraNode::comm_type},
+                                                                       {"comm_size", &ChakraNode::comm_size},
+                                                                       {"comm_src", &ChakraNode::source},
+                                                                       {"comm_dst", &ChakraNode::destination},
+                                                                       {"comm_tag", &ChakraNode::tag},
+                                                                       {"num_ops", &ChakraNode::operations},
+                                                                       {"tensor_size", &ChakraNode::tensor_bytes},
+                                                                       {"stream", &ChakraNode::stream}};
+  const auto found = places.find(name);
+  return found == places.end() ? nullptr : &(node.*found->second);
+}
+
+int whole(double number, const char* what, std::uint64_t id, const RankBuilder& builder) {
+  const std::optional<int> value = int_of(number);
+  if (!value) throw UserError(builder.at(id, fmt::format("{} is {}; a whole number of 32 bits is read", what, number)));
+  return *value;
 }
 
 std::string text_of(const ChakraValue& value) {
@@ -65,52 +92,48 @@ void set_transfer(const ChakraNode& node, RankBuilder& builder, TraceNode& made)
   if (peer < 0) throw UserError(builder.at(node.id, sends ? "a send without comm_dst" : "a receive without comm_src"));
   if (node.comm_size < 0)
     throw UserError(builder.at(node.id, fmt::format("a {} without comm_size", sends ? "send" : "receive")));
-  made.peer = int(peer);
-  made.tag = int(node.tag);
+  made.peer = whole(peer, "the rank of a peer", node.id, builder);
+  made.tag = whole(node.tag, "comm_tag", node.id, builder);
   made.bytes = node.comm_size;
 }
 
 }  // namespace
 
 void set_attribute(std::string_view name, const ChakraValue& value, ChakraNode& node) {
-  if (name == "is_cpu_op")
-    node.on_host = number_of(value) != 0;
-  else if (name == "comm_type")
-    node.comm_type = number_of(value);
-  else if (name == "comm_size")
-    node.comm_size = number_of(value);
-  else if (name == "comm_src")
-    node.source = number_of(value);
-  else if (name == "comm_dst")
-    node.destination = number_of(value);
-  else if (name == "comm_tag")
-    node.tag = number_of(value);
-  else if (name == "comm_group" || name == "pg_name")
+  if (name == "comm_group" || name == "pg_name") {
     node.group = text_of(value);
-  else if (name == "involved_dim")
-    node.some_dimensions = number_of(value) == 0;
-  else if (name == "num_ops")
-    node.operations = number_of(value);
-  else if (name == "tensor_size")
-    node.tensor_bytes = number_of(value);
-  else if (name == "stream")
-    node.stream = number_of(value);
+    return;
+  }
+  double flag = 0;
+  const bool host = name == "is_cpu_op", dimensions = name == "involved_dim";
+  double* const place = host || dimensions ? &flag : place_of(name, node);
+  if (place == nullptr) return;
+  const std::optional<double> number = number_of(value);
+  if (number) *place = *number;
+  if (!number && node.unreadable.empty()) node.unreadable = name;
+  if (host) node.on_host = flag != 0;
+  if (dimensions) node.some_dimensions = flag == 0;
 }
 
 int add_chakra_node(const ChakraNode& node, RankBuilder& builder, TraceTables& tables) {
   TraceNode made;
   made.id = node.id;
   made.name = tables.name(node.name);
+  if (!node.unreadable.empty())
+    throw UserError(builder.at(node.id, fmt::format("attribute {} holds no number (a list, text or the value of "
+                                                    "another schema); one number is read",
+                                                    node.unreadable)));
   if (node.micros < 0 || node.micros > kLongestMicros)
     throw UserError(builder.at(
         node.id,
         fmt::format("a duration of {:.0f} us; 0 to {:.0e} is allowed (a negative number in an unsigned field?)",
                     node.micros, kLongestMicros)));
-  if (node.comm_size < 0 && node.comm_size != -1)
-    throw UserError(builder.at(node.id, fmt::format("comm_size {:.0f}; 0 or more is allowed", node.comm_size)));
+  if ((node.comm_size < 0 && node.comm_size != -1) || node.comm_size > kMostBytes)
+    throw UserError(
+        builder.at(node.id, fmt::format("comm_size {:.0f}; 0 to {:.0e} is allowed", node.comm_size, kMostBytes)));
   made.time = Seconds(node.micros * 1e-6);
   if (node.begin_micros > 0) made.begin = Seconds(node.begin_micros * 1e-6);
-  made.stream = int(node.stream);
+  made.stream = whole(node.stream, "stream", node.id, builder);
   if (node.type < kMetadata || node.type > kCollective)
     throw UserError(builder.at(node.id, fmt::format("type {}; known: 1 (metadata) to 7 (collective)", node.type)));
   if (node.type == kCollective) set_exchange(node, builder, tables, made);

@@ -9,7 +9,8 @@
 
 namespace trainyard {
 
-/// An attribute: writers disagree on the type of one and the same.
+/// An attribute: writers disagree on the type of one and the same. Neither number nor text: a list, or another
+/// schema's.
 struct ChakraValue {
   double number = 0;
   std::string text;
@@ -26,6 +27,7 @@ struct ChakraNode {
   double operations = 0, tensor_bytes = 0, stream = 0;
   std::string group;  ///< "": not said
   bool on_host = false, some_dimensions = false;
+  std::string unreadable;  ///< name of the first attribute that should hold a number and holds none; "": all do
 };
 
 void set_attribute(std::string_view name, const ChakraValue& value, ChakraNode& node);

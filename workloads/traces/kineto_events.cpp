@@ -7,10 +7,12 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "sim/units/error.hpp"
 #include "workloads/traces/json_text.hpp"
 #include "workloads/traces/readers.hpp"
+#include "workloads/traces/trace_number.hpp"
 
 namespace trainyard {
 namespace {
@@ -22,12 +24,14 @@ double number(const Json& object, const char* key, double fallback) {
   if (found == object.end()) return fallback;
   if (found->is_number()) return found->get<double>();
   if (found->is_string()) {
-    const std::string& text = found->get_ref<const std::string&>();
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (end != text.c_str() && *end == '\0') return value;
+    if (const auto value = number_of_word(found->get_ref<const std::string&>())) return *value;
   }
   return fallback;
+}
+
+/// Of something that is named by a number; what is no such number names nothing.
+std::int64_t named(const Json& object, const char* key, std::int64_t fallback) {
+  return name_of(number(object, key, double(fallback))).value_or(fallback);
 }
 
 std::string text(const Json& object, const char* key) {
@@ -84,9 +88,10 @@ std::vector<int> ranks_in(const std::string& list) {
       ++at;
       continue;
     }
-    std::size_t used = 0;
-    ranks.push_back(std::stoi(list.substr(at), &used));
-    at += used;
+    const std::size_t end = std::min(list.find_first_not_of("0123456789", at), list.size());
+    const std::optional<double> rank = number_of_word(std::string_view(list).substr(at, end - at));
+    ranks.push_back(rank ? int_of(*rank).value_or(-1) : -1);  // no rank at all is refused with its group
+    at = end;
   }
   return ranks;
 }
@@ -112,12 +117,21 @@ class EventReader {
  private:
   void read_head() {
     if (const auto info = root_.find("distributedInfo"); info != root_.end() && info->is_object()) {
-      made_.rank = int(number(*info, "rank", -1));
-      made_.world_size = int(number(*info, "world_size", 0));
+      made_.rank = count(*info, "rank", -1);
+      made_.world_size = count(*info, "world_size", 0);
     }
     if (const auto devices = root_.find("deviceProperties");
         devices != root_.end() && devices->is_array() && !devices->empty())
       made_.device = text(devices->front(), "name");
+  }
+
+  int count(const Json& info, const char* key, int fallback) const {
+    const double number_there = number(info, key, fallback);
+    const std::optional<int> value = int_of(number_there);
+    if (!value || *value < fallback)
+      throw UserError(
+          fmt::format("{}: distributedInfo: {} is {}; a whole number from 0 is allowed", path_, key, number_there));
+    return *value;
   }
 
   void read_event(const Json& event, std::size_t place) {
@@ -130,7 +144,8 @@ class EventReader {
     const std::string name = text(event, "name");
     const bool note = name == "record_param_comms" || name.starts_with("nccl:");
     if (!device && !runtime && !note) return;
-    const double begin = number(event, "ts", std::numeric_limits<double>::quiet_NaN()), time = number(event, "dur", 0);
+    const double begin = number(event, "ts", std::numeric_limits<double>::quiet_NaN()),
+                 time = number(event, "dur", std::numeric_limits<double>::quiet_NaN());
     if (!std::isfinite(begin) || !std::isfinite(time))
       throw UserError(fmt::format("{}: event {} ({}): `ts` or `dur` is no number", path_, place, name.substr(0, 60)));
     if (time < 0)
@@ -151,12 +166,12 @@ class EventReader {
                   double begin, double time) {
     DeviceEvent made;
     made.name = name;
-    made.stream = std::int64_t(number(arguments, "stream", number(event, "tid", 0)));
+    made.stream = named(arguments, "stream", named(event, "tid", 0));
     made.begin = begin;
     made.time = time;
     made.bytes = number(arguments, "bytes", 0);
-    made.correlation = std::int64_t(number(arguments, "correlation", -1));
-    made.external = std::int64_t(number(arguments, "External id", number(arguments, "external id", -1)));
+    made.correlation = named(arguments, "correlation", -1);
+    made.external = named(arguments, "External id", named(arguments, "external id", -1));
     made.copies = category.find("mem") != std::string::npos;
     const std::string plain = lower(name);
     made.communicates = !made.copies && (plain.starts_with("nccl") || plain.find("rccl") != std::string::npos ||
@@ -168,7 +183,7 @@ class EventReader {
 
   void add_call(const Json& arguments, const std::string& name, double begin, double time) {
     const bool waits = name.find("Synchronize") != std::string::npos || name == "cudaMemcpy" || name == "hipMemcpy";
-    const auto correlation = std::int64_t(number(arguments, "correlation", -1));
+    const auto correlation = named(arguments, "correlation", -1);
     made_.calls.push_back({begin, time, correlation, waits});
   }
 
@@ -178,7 +193,7 @@ class EventReader {
     note.known = exchange_named(called.empty() ? name : called, note.kind);
     const double count = number(arguments, "In msg nelems", -1), size = element_bytes(text(arguments, "dtype"));
     if (count >= 0 && size > 0) note.bytes = count * size;
-    note.members = int(number(arguments, "Group size", 0));
+    note.members = int_of(number(arguments, "Group size", 0)).value_or(0);
     note.ranks = ranks_in(text(arguments, "Process Group Ranks"));
     note.group = text(arguments, "Process Group Name");
     return note;
@@ -198,7 +213,7 @@ class EventReader {
     CollectiveNote note = note_of(arguments, name);
     note.begin = begin;
     note.end = begin + time;
-    note.thread = std::int64_t(number(event, "tid", 0));
+    note.thread = named(event, "tid", 0);
     if (note.bytes < 0) note.bytes = bytes_of_shape(arguments);
     if (note.known && note.bytes >= 0) made_.notes.push_back(std::move(note));
   }

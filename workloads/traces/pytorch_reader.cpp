@@ -9,6 +9,7 @@
 #include "workloads/traces/json_text.hpp"
 #include "workloads/traces/pytorch_node.hpp"
 #include "workloads/traces/readers.hpp"
+#include "workloads/traces/trace_number.hpp"
 
 namespace trainyard {
 namespace {
@@ -113,7 +114,8 @@ class PytorchReader {
       const auto ranks = group.find("ranks");
       if (ranks == group.end() || !ranks->is_array()) continue;
       for (const Json& rank : *ranks)
-        if (rank.is_number_unsigned()) members_[group["pg_name"].get<std::string>()].push_back(rank.get<int>());
+        if (rank.is_number())
+          members_[group["pg_name"].get<std::string>()].push_back(int_of(rank.get<double>()).value_or(-1));
     }
   }
 

@@ -61,6 +61,18 @@ std::string format_of_json(const std::string& head) {
   return head.find("\"nodes\"") != std::string::npos || head.find("\"schema\"") != std::string::npos ? "pytorch" : "";
 }
 
+/// What a file is that is no trace of a step: "" or a remark.
+std::string format_besides(const std::string& path) {
+  const std::string head = read_bytes(path, kHead, false);
+  const auto has = [&](std::string_view word) { return head.find(word) != std::string::npos; };
+  if (head.size() > 262 && head.substr(257, 5) == "ustar") return "; it is a tar archive: unpack it";
+  const bool philly = has("\"jobid\"") && has("\"attempts\"");
+  const bool table = (has("creation_time") && has("deletion_time")) || has("job_id,num_gpu") || has("job_name,") ||
+                     (has("job_type") && has("gpu_request"));
+  if (philly || table) return "; it is a table of a cluster's jobs, which says when they came, not what a step does";
+  return "";
+}
+
 }  // namespace
 
 std::string trace_text(const std::string& path) { return read_bytes(path, kMostText, true); }
@@ -102,8 +114,10 @@ std::vector<std::string> trace_files(const std::string& path, std::string& forma
         fmt::format("{}: holds files of format {} and of {}; say in `format` which are meant", path, format, other));
   if (!fitting.empty()) return fitting;
   if (!other.empty()) throw UserError(fmt::format("{}: looks like format {}, not {}", path, other, format));
-  if (all.size() == 1 && !format.empty()) return all;  // its reader says what is wrong
-  throw UserError(fmt::format("{}: no file of a format that is read: chakra, pytorch, kineto, astra, aicb", path));
+  if (all.size() == 1 && !format.empty() && format_besides(all[0]).empty())
+    return all;  // its reader says what is wrong
+  throw UserError(fmt::format("{}: no file of a format that is read: chakra, pytorch, kineto, astra, aicb{}", path,
+                              all.size() == 1 ? format_besides(all[0]) : ""));
 }
 
 std::string timed_format(const std::string& path) {

@@ -26,6 +26,8 @@ void fill_members(const TraceRanks& ranks, ExecutionTrace& trace) {
   }
 }
 
+constexpr std::int64_t kMostRanks = 1 << 20;
+
 int world_of(const std::vector<TraceFile>& files, const TraceRanks& ranks, const ExecutionTrace& trace) {
   int said = 0, last = int(files.size()) - 1;
   for (const TraceFile& file : files) {
@@ -37,8 +39,10 @@ int world_of(const std::vector<TraceFile>& files, const TraceRanks& ranks, const
   }
   for (const TraceGroup& group : trace.groups) {
     for (const int member : group.members) last = std::max(last, member);
-    last = std::max(last, group.size * group.stride - 1);
+    last = int(std::max(std::int64_t(last), std::min(std::int64_t(group.size) * group.stride - 1, kMostRanks)));
   }
+  if (std::max(said, last) >= kMostRanks)
+    throw UserError(fmt::format("{}: a run of more than {} ranks", files.front().rank.file, kMostRanks));
   const int least = std::max(said, last + 1);
   if (ranks.wanted > 0 && ranks.wanted < last + 1)
     throw UserError(fmt::format("{}: the trace holds rank {}, but `ranks` is {}; at least {} is allowed",

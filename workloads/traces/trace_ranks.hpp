@@ -14,8 +14,8 @@ namespace trainyard {
 struct TraceRanks {
   int wanted = 0;                                  ///< 0: as the trace says, else one a file
   std::map<std::string, std::vector<int>> groups;  ///< by the name that files use
-  std::optional<bool> gathered_sizes;  ///< an all-gather's size is the gathered one; absent: nobody said
-  bool sizes_are_known = false;        ///< the format itself says that they are of a rank's own part
+  std::optional<bool> gathered_sizes;              ///< an all-gather's size is the gathered one; absent: nobody said
+  bool sizes_are_known = false;                    ///< the format itself says that they are of a rank's own part
 };
 
 /// Files to ranks, groups to members, sizes of all-gathers to the gathered ones. UserError in one line where files

@@ -51,7 +51,7 @@ std::map<std::string, std::vector<int>> read_groups(const std::string& path) {
   for (const auto& [name, ranks] : root.items()) {
     if (!ranks.is_array()) throw UserError(fmt::format("{}: communicator {} is no list of ranks", path, name));
     for (const nlohmann::json& rank : ranks) {
-      if (!rank.is_number_unsigned())
+      if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= std::uint64_t(kMostRanks))
         throw UserError(fmt::format("{}: communicator {} holds {}; ranks from 0 are allowed", path, name, rank.dump()));
       groups[name].push_back(rank.get<int>());
     }
