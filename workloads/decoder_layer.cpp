@@ -69,12 +69,15 @@ class DecoderLayer {
     }
   }
 
-  /// A product in fewer bits keeps its input in them; what attention reads back (the input of proj) stays in full beside it.
+  /// A product in fewer bits keeps its input in them; what attention reads back (the input of proj) stays in full beside it, or, where
+  /// inputs of activations are kept narrow too, stands for both in 12 bits (E5M6: DeepSeek-V3, arXiv 2412.19437 §3.3.3).
   void narrow(Operator& op) const {
     const Cost<Bytes> narrow_input = per_token(element_size(*context_.product_type).value * op.gemm_k * op.items_per_token);
     op.product_type = context_.product_type;
     if (op.saved == Cost<Bytes>{}) return;
-    op.saved = op.name == "proj" ? Cost<Bytes>{Bytes(0), op.saved.per_token + narrow_input.per_token, Bytes(0)} : narrow_input;
+    if (op.name != "proj") op.saved = narrow_input;
+    else if (context_.saved_type) op.saved = per_token(1.5 * op.gemm_k);
+    else op.saved.per_token += narrow_input.per_token;
   }
 
   void attention_inputs() {
@@ -281,10 +284,14 @@ class DecoderLayer {
     add(std::move(op), TensorCut::sequence, TensorCut::sequence);
   }
 
-  /// The experts' outputs, which are kept, are weighted and added; backward the weights get gradients too.
+  /// The experts' outputs, which are kept, are weighted and added; backward the weights get gradients too. Where a token's outputs are added
+  /// before they leave a node, its weights were applied before, inside the activation: nothing is kept or read again (DeepEP, combine;
+  /// Megatron-Core 0.13, experts.py, weighted_bias_swiglu_impl).
   void combine() {
-    Operator op = exchange("combine", ItemExchange::combine, {2 * (copies() + 1) * a_.hidden, 2 * (2 * copies() + 1) * a_.hidden});
-    op.saved = per_token(e_ * copies() * a_.hidden);
+    const double added = 2 * (copies() + 1) * a_.hidden, weighted = 2 * (2 * copies() + 1) * a_.hidden;
+    Operator op = exchange("combine", ItemExchange::combine, {added, software_.deduplicates_dispatch ? added : weighted});
+    op.product_type = context_.product_type;
+    if (!software_.deduplicates_dispatch) op.saved = per_token(e_ * copies() * a_.hidden);
     add(std::move(op), TensorCut::sequence, TensorCut::routed);
   }
 
@@ -333,7 +340,8 @@ class DecoderLayer {
   Operator activation_of(const Architecture& a, const char* name, const char* group) const {
     Operator op = memory_bound(name, group, activation_traffic(a, software_), a.ffn, context_);
     const bool keeps_half = a.gated && !software_.fused_activation;
-    op.saved = per_token(e_ * (a.mlp_up_width() * (a.activation_clamp ? 2 : 1) + (keeps_half ? a.ffn : 0)));
+    const double kept = context_.saved_type ? element_size(*context_.saved_type).value : e_;
+    op.saved = per_token(kept * (a.mlp_up_width() * (a.activation_clamp ? 2 : 1) + (keeps_half ? a.ffn : 0)));
     return op;
   }
 

@@ -12,6 +12,7 @@ struct OperatorContext {
   Software software;
   double sequence_length = 0;  ///< tokens; only the shape of unfused attention's products depends on it
   std::optional<DataType> product_type{};  ///< of the decoder's products, where not `precision`, in which the logits stay
+  std::optional<DataType> saved_type{};    ///< in which inputs of activations are kept, where not `precision`
 };
 
 /// Layers: embedding, 0 .. L-1, head. Amounts are whole, of one sequence. A product has 2 m n k FLOPs forward and twice

@@ -126,11 +126,19 @@ class WorkloadBuilder {
       result_.product_type = result_.precision;
       result_.precision = DataType::bf16;
     }
+    read_saved_precision();
     result_.optimizer = section_["optimizer"].text_or("adam");
     if (result_.optimizer != "adam") not_simulated(section_["optimizer"].place(), "optimizer " + result_.optimizer);
     if (const View convergence = section_["convergence"])
       result_.convergence = {{convergence["steps"].number(), convergence["critical_batch"].number_or(0),
                               convergence["multiplier"].number_or(1)}};
+  }
+
+  void read_saved_precision() {
+    const View value = section_["saved_precision"];
+    if (!value) return;
+    if (!result_.product_type) return diagnostics_.add(value.place(), "goes with a precision of fp8 or fp4");
+    saved_type_ = data_type_from(value.text());
   }
 
   void software() {
@@ -255,7 +263,7 @@ class WorkloadBuilder {
   }
 
   void passes(const Architecture& a) {
-    const OperatorContext context{result_.precision, result_.software, result_.data.sequence_length, result_.product_type};
+    const OperatorContext context{result_.precision, result_.software, result_.data.sequence_length, result_.product_type, saved_type_};
     result_.modules = {build_module(a, context)};
     method(context);
     if (const View frozen = section_["frozen"]) freeze(frozen, a, context);
@@ -297,6 +305,7 @@ class WorkloadBuilder {
   View section_;
   const std::string& directory_;
   Diagnostics& diagnostics_;
+  std::optional<DataType> saved_type_;
   Workload result_;
 };
 
@@ -311,6 +320,7 @@ Schema workload_schema() {
       schema::optional("precision",
                        schema::choice({"fp16", "bf16", "fp32", "tf32", "fp8", "fp4"}, "type of weights and activations; tf32: fp32 with products on tensor cores; fp8 and fp4: of the layers' products, with bf16 weights and activations"),
                        kDefaultPrecision),
+      schema::optional("saved_precision", schema::choice({"fp8"}, "type in which inputs of activations are kept for the backward pass, where narrower than they are, and attention's output once in 12 bits (DeepSeek-V3, arXiv 2412.19437 §3.3.3); inputs of fp8 products are kept in fp8 anyway")),
       schema::optional("optimizer", schema::choice({"adam", "sgd", "adafactor", "lion", "muon"}, "the optimizer"),
                        "adam"),
       schema::optional("software", software_schema(), kDefaultSoftware),

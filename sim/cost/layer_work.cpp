@@ -24,6 +24,7 @@ constexpr double kExposedCast = 0.45;
 /// casts them in shards.
 constexpr Bytes kTensorwiseCastBytes(6), kRowwiseCastBytes(8);
 constexpr const char* kRowCopy = "rows in order";
+constexpr double kCopyBytes = 2;  // read and written
 /// Kernels an expert of its second bias: product and sum; backward two products, two sums and two casts (traffic.hpp).
 constexpr double kBiasLaunchesForward = 2, kBiasLaunchesBackward = 6;
 /// The vocabulary-parallel loss reduces its maximum, the target's logit and the sum of exponentials, 4 bytes a token each.
@@ -98,10 +99,12 @@ class LayerWriter {
     exchange_items(op, backward, out);
     if (expert_tensor() > 1 && cut_.sequence_parallel) share_rank(CollectiveKind::all_gather, output_size(op) * share(TensorCut::routed), out);
     sort_by_expert(op, backward, out);
+    pad_rows(op, backward, out);
   }
 
   /// And back.
   void bring_back(const Operator& op, bool backward, std::vector<Piece>& out) const {
+    pad_rows(op, backward, out);
     sort_by_expert(op, backward, out);
     if (expert_tensor() > 1 && cut_.sequence_parallel) share_rank(CollectiveKind::reduce_scatter, output_size(op) * share(TensorCut::routed), out);
     if (expert_tensor() > 1 && !cut_.sequence_parallel) share_rank(CollectiveKind::all_reduce, output_size(op) * (1 / op.items_per_token), out);
@@ -125,8 +128,20 @@ class LayerWriter {
   void sort_by_expert(const Operator& op, bool backward, std::vector<Piece>& out) const {
     const bool several = op.group == "experts" && cut_.experts.apart && cut_.experts.ranks > 1 && cut_.experts.items > 1;
     if (!several || software_.deduplicates_dispatch || software_.fused_permute) return;
-    const Bytes moved = output_size(op) * (2 * share(TensorCut::routed));
-    out.push_back({backward ? TaskKind::backward : TaskKind::forward, op.name + " sort",
+    copy_routed(op, " sort", backward, out);
+  }
+
+  /// Grouped products of fp8 and fp4 want as many rows of each expert as divide by 16 or 32: tokens are copied between empty rows before
+  /// them and back behind them. Kernels that send a token once a node pad in the exchange. Source: Transformer Engine, Fp8Padding and
+  /// Fp8Unpadding, as Megatron-Core's TEGroupedMLP calls them (experts.py).
+  void pad_rows(const Operator& op, bool backward, std::vector<Piece>& out) const {
+    if (op.group != "experts" || !op.product_type || software_.deduplicates_dispatch || software_.fused_experts) return;
+    copy_routed(op, " pad", backward, out);
+  }
+
+  void copy_routed(const Operator& op, const char* what, bool backward, std::vector<Piece>& out) const {
+    const Bytes moved = output_size(op) * (kCopyBytes * share(TensorCut::routed));
+    out.push_back({backward ? TaskKind::backward : TaskKind::forward, op.name + what,
                    Kernel{OperatorClass::memory_bound, {}, {}, moved, memory_bound_time(device_, moved)}, std::nullopt});
   }
 

@@ -104,3 +104,22 @@ TEST_CASE("experts with biases: a cast and a bias an expert, none where one kern
   CHECK(find("{preset: nemo-2024, fused_experts: true}", false, "experts_bias").bytes == Bytes(0));
   CHECK(find("{preset: nemo-2024, fused_experts: true}", false, "experts_up cast").bytes == Bytes(0));
 }
+
+// 16 bits of 4 x 2,880 elements a token, read and written: before the products and behind them, and so do their gradients.
+TEST_CASE("rows of fp8 experts are padded in copies, but not in bf16 nor where the exchange or one kernel does it") {
+  const Cluster cluster = fixture::one_node("H100-SXM5-80GB");
+  LayerCut cut = cut_of(1);
+  cut.experts = {.ranks = 8, .apart = true, .items = 16};
+  const auto padded = [&](const std::string& software, const std::string& precision, bool backward) {
+    const LayerWork work = decoder_work(fixture::workload("gpt-oss-120b", 4096, software, precision), cluster.type_of(DeviceId(0)), cut);
+    Bytes sum{};
+    for (const Piece& piece : backward ? work.backward : work.forward)
+      if (piece.name == "dispatch pad" || piece.name == "combine pad") sum += piece.kernel->bytes;
+    return sum.value;
+  };
+  CHECK(padded("nemo-2024", "fp8", false) == Approx(2 * 4 * 4096.0 * 4 * 2880));
+  CHECK(padded("nemo-2024", "fp8", true) == Approx(2 * 4 * 4096.0 * 4 * 2880));
+  CHECK(padded("nemo-2024", "bf16", false) == 0);
+  CHECK(padded("{preset: nemo-2024, deduplicates_dispatch: true}", "fp8", false) == 0);
+  CHECK(padded("{preset: nemo-2024, fused_experts: true}", "fp8", false) == 0);
+}

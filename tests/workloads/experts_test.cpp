@@ -39,6 +39,33 @@ TEST_CASE("Grouped products count the experts' weights and a token's share of th
   CHECK(find_operator(layer, "dispatch").output.per_token.value == 2 * 4096.0 * 2);
 }
 
+// What is added before it leaves a node was weighted before: 2 (2 + 1) h bytes each way, and nothing kept.
+TEST_CASE("outputs of experts are not kept where a token's are added on their way") {
+  const LayerType kept = decoder_layer(find_model("mixtral-8x7b")->architecture, context_of("nemo-2024"), true);
+  const LayerType added = decoder_layer(find_model("mixtral-8x7b")->architecture, context_of("megatron-bridge-2026"), true);
+  CHECK(find_operator(kept, "combine").saved.per_token.value == 2 * 4096.0 * 2);
+  CHECK(find_operator(kept, "combine").backward_bytes.per_token.value == 2 * 5 * 4096.0);
+  CHECK(find_operator(added, "combine").saved.per_token.value == 0);
+  CHECK(find_operator(added, "combine").backward_bytes.per_token.value == 2 * 3 * 4096.0);
+}
+
+// Mixtral: 2 experts of 14,336, gated; proj reads 4,096, in bf16 for attention and in fp8, or once in 12 bits.
+TEST_CASE("saved_precision: inputs of activations in a byte, attention's output once in 12 bits") {
+  const auto layer_of = [](const std::string& keys) {
+    Diagnostics diagnostics;
+    const ConfigValue section = read_yaml_text("{model: mixtral-8x7b, sequence_length: 4096, global_batch: 64, " + keys + "}", "w.yaml", diagnostics);
+    const Workload workload = build_workload(section, ".", diagnostics);
+    return std::pair(workload.modules.empty() ? LayerType{} : workload.modules[0].types[1], diagnostics.text());
+  };
+  const LayerType wide = layer_of("precision: fp8").first, narrow = layer_of("precision: fp8, saved_precision: fp8").first;
+  CHECK(find_operator(wide, "experts_activation").saved.per_token.value == 2 * 2.0 * 28672);
+  CHECK(find_operator(narrow, "experts_activation").saved.per_token.value == 2 * 1.0 * 28672);
+  CHECK(find_operator(wide, "proj").saved.per_token.value == 3 * 4096.0);
+  CHECK(find_operator(narrow, "proj").saved.per_token.value == 1.5 * 4096);
+  CHECK(find_operator(narrow, "experts_up").saved == find_operator(wide, "experts_up").saved);
+  CHECK(layer_of("precision: bf16, saved_precision: fp8").second.find("saved_precision: goes with a precision of fp8 or fp4") != std::string::npos);
+}
+
 // h = F = 2880, 4 experts a token: swiglu 6F + 10F, clamps 16F + 20F, the first bias's gradient 2 · 2F; the second bias 28h + 40h. Kept: the
 // first product's output before and behind the clamp.
 TEST_CASE("GPT-OSS: clamped activations and a bias behind the second product, counted kernel by kernel") {
