@@ -60,6 +60,12 @@ TEST_CASE("AWS writes the newest price first, as text, zones mixed") {
   CHECK(read(kHistory, zone("c")).mistake == "0:0: no zone in the prices \"c\"; known: a, b");
 }
 
+TEST_CASE("AWS: a page that another would go on from begins with its own first price") {
+  std::string page = kHistory;
+  page.replace(page.find("\"\""), 2, "\"next\"");
+  CHECK(at(read(page, zone("a")), 0_s) == Approx(2));
+}
+
 TEST_CASE("AWS: what is no history") {
   CHECK(read(aws({}), format("aws")).mistake == "1:39: the history is empty: no price is known");
   CHECK(read(aws({aws_entry("a", "\"0\"", "10:00:00")}), format("aws")).mistake == "3:15: 0 USD/h is no price: above 0 and at most 36000");
@@ -108,5 +114,12 @@ TEST_CASE("SkyPilot's prices along its ticks, and its catalogue with what is not
   CHECK(at(read(table, catalogue("p5", "mean")), 0_s) == Approx(15.2));
   CHECK(at(read(table, catalogue("p5", "cheapest")), 0_s) == Approx(10.2));
   CHECK_THAT(read(table, catalogue("tpu", "us-a")).mistake, Catch::Contains("not sold"));
+  const std::string head = "InstanceType,Price,SpotPrice,Region\n";
+  CHECK(read(head + "v6e,2.7,699.0,us\n", catalogue("v6e", "us")).mistake ==
+        "2:9: a spot price of 699 USD/h above the 2.7 USD/h on demand: what catalogues write where no spot market is");
+  CHECK(read(head + "v2,2.7,1.0,us\nv2,2.7,1.0,us\nv2,2.7,1.5,us\n", catalogue("v2", "us")).mistake ==
+        "4:8: another price than above for the same instance and zone");
+  CHECK_THAT(read(R"({"metadata": {"gap_seconds": 100}, "data": [1, 1, 1], "prices": [0.9]})", format("skypilot")).mistake,
+             Catch::Contains("1 prices for 3 ticks of data; one a tick is needed"));
   CHECK_THAT(read(table, catalogue("p6", "us-a")).mistake, Catch::Contains("no spot price of the instance \"p6\""));
 }

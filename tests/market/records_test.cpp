@@ -183,6 +183,25 @@ TEST_CASE("a file that is no record, or one of another format, is named") {
   CHECK(mistake("[{\"Time\": 0, \"GPUs\": 4}]", as("bamboo")) == "1:1: Sailor's list of {\"Time\": .., \"GPUs\": ..}: not the format bamboo");
 }
 
+TEST_CASE("tables of a cluster's jobs are no record of nodes") {
+  const std::string refused = "1:1: is no record of nodes; known: ";
+  for (const std::string table :
+       {R"([{"status": "Pass", "jobid": "j", "attempts": [{"start_time": null, "end_time": "2017-10-09 03:15:12"}]}, {"jobid": "k", "attempts": []}])",
+        "instance_sn,role,gpu_request,creation_time,scheduled_time,deletion_time\ni1,CN,1,,,30\n", "job_id,num_gpu,submit_time,duration\n1,24,0,53294624\n",
+        "Transformer (batch size 128)\tcd %s && python3\t-step\t1\t300000000\t0.0\t24\n"})
+    for (const RecordOptions& options : {RecordOptions{}, as("bamboo"), as("sailor"), as("parcae")}) CHECK_THAT(mistake(table, options), Catch::StartsWith(refused));
+}
+
+TEST_CASE("nineteen nodes come, and six go, at one instant") {
+  std::string text;
+  for (int node = 1; node <= 19; ++node) text += "0,add,node" + std::to_string(node) + "\n";
+  for (int node = 1; node <= 6; ++node) text += "60000,remove,node" + std::to_string(node) + "\n";
+  const RecordFigures found = figures_of(good(text + "120000,add,node20\n").availability);
+  CHECK(found.most_nodes == 19);
+  CHECK(found.lost == 6);
+  CHECK(found.mean_nodes == Approx(16));  // 19, then 13, a minute each
+}
+
 TEST_CASE("the figures of a record, by hand") {
   const RecordFigures events = figures_of(good(kEvents).availability);
   CHECK(events.mean_nodes == Approx(2));

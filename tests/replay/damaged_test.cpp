@@ -326,6 +326,16 @@ TEST_CASE("a duration of zero is a duration, in every format") {
   }
 }
 
+TEST_CASE("a byte order mark before a trace is none of its text") {
+  const std::string mark = "\xEF\xBB\xBF";
+  for (const auto& [name, text] :
+       Files{{"w.csv", row("computation", "2", "0", "0.007")}, {"t_0.json", kineto(kernel("\"ts\": 5, \"dur\": 7"))}}) {
+    const TraceFolder folder;
+    folder.write(name, mark + text);
+    CHECK(replay(folder).step() == Approx(7e-6));
+  }
+}
+
 TEST_CASE("a graph with every broken dependency at once: refused, or repaired and counted") {
   // on itself, on one that is not there, and a cycle through control
   const TraceFolder folder;

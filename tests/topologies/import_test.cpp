@@ -188,6 +188,32 @@ TEST_CASE("files of another kind, with exact messages") {
   REQUIRE_THROWS_WITH(import_topology("simai", "nowhere"), "nowhere: no such file");
 }
 
+TEST_CASE("NCCL topology of a virtual machine: no GPU elements, slots of width 0, sockets -1") {
+  const Cluster c =
+      imported("nccl-topology",
+               written("vm.xml",
+                       "<!-- as given --><system version=\"1\"><cpu numaid=\"-1\"><pci busid=\"a\" class=\"0x060400\" "
+                       "link_speed=\"\" link_width=\"0\">1<pci busid=\"b\" class=\"0x030200\" link_speed=\"16 GT/s "
+                       "PCIe/s\" link_width=\"16\"/><pci busid=\"c\" class=\"0x020700\" link_speed=\"\" "
+                       "link_width=\"0\"/></pci></cpu></system>"));
+  REQUIRE(c.gpus().size() == 1);
+  REQUIRE(link_named(c, "imported.0.0>imported.0.switch0").nominal.value == Approx(16e9 * 16 * 128 / 130 / 8));
+  REQUIRE(link_named(c, "imported.0.nic0>imported.0.switch0").nominal.value == Approx(31.5e9));  // its slot is assumed
+}
+
+TEST_CASE("nvidia-smi with a tab lost before its header, blanks for tabs, bare X") {
+  const Cluster c = imported("nvidia-smi-topo", written("pasted.smi", "GPU0 GPU1\nGPU0 X NV4\nGPU1 NV4 X\n"));
+  REQUIRE(c.gpus().size() == 2);
+  REQUIRE(Router(c).route(c.gpus()[0], c.gpus()[1]).links.size() == 1);
+}
+
+TEST_CASE("ASTRA-sim: a topology of no name, lists of other lengths") {
+  REQUIRE(refusal("astra-sim", "topology: [Mesh]\nnpus_count: [8]\nbandwidth: [1]\nlatency: [1]\n") ==
+          "line 1: topology[0]: no topology \"Mesh\"; known: Ring, Switch, FullyConnected");
+  REQUIRE(refusal("astra-sim", "topology: [Ring]\nnpus_count: [8]\nbandwidth: [1, 2]\nlatency: [1]\n") ==
+          "bandwidth has 2 entries for 1 dimensions");
+}
+
 TEST_CASE("damaged files end in one line, or in a cluster") {
   std::mt19937 random(7);
   for (const std::string& kind : topology_import_kinds())

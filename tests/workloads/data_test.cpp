@@ -105,6 +105,22 @@ TEST_CASE("What is wrong with a file of lengths") {
         "window 0: `input_tokens` is no table of lengths and probabilities");
 }
 
+TEST_CASE("A file of lengths behind a byte order mark, with windows in order of their texts, and with a column twice") {
+  CHECK(equal(read_length_file("\xEF\xBB\xBF"
+                               "ContextTokens,GeneratedTokens\r\n7,3\r\n",
+                               "azure", ""),
+              table({10}, {1})));
+  CHECK(read_length_file("# GPUs,# GPUs\n1,2\n", "azure", "# GPUs").problem == "line 1: column # GPUs stands twice");
+  CHECK(equal(read_length_file("\xEF\xBB\xBF# GPUs,x\r\n8,2\r\n", "azure", "# GPUs"), table({8}, {1})));
+  // each window weighs the same, whatever its probabilities add up to
+  CHECK(equal(read_length_file(R"({"10": {"input_tokens": "{7: 2.0}"}, "9": {"input_tokens": "{5: 0.5, 7: 0.5}"}})",
+                               "servegen", ""),
+              table({5, 7}, {0.25, 0.75})));
+  CHECK(read_length_file(R"({"0": {"input_tokens": "None"}})", "servegen", "").problem ==
+        "window 0: `input_tokens` is no table of lengths and probabilities");
+  CHECK(read_length_file(R"x({"('a', 1)": null})x", "servegen", "").problem == "window ('a', 1) has no `input_tokens`");
+}
+
 TEST_CASE("Mistakes in the data section") {
   CHECK(error_of("{lengths: {log_normal: {median: 5, sigma: 1}, uniform: [1, 2]}}") ==
         "w.yaml:1:77: data.lengths: lengths are a list, or one of log_normal, uniform and trace");

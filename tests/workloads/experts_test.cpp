@@ -159,6 +159,12 @@ TEST_CASE("A log of routes: hits by layer, with or without runs of an engine's w
   CHECK(read_route_log("nonsense\n", false).problem == "line 1: no JSON object");
 }
 
+TEST_CASE("A log whose keys stand again counts every token, whatever its weights add up to; other lines are passed over") {
+  const std::string again = R"({"type": "route", "req_id": "r1", "token_idx": 0, "layer": 0, "topk_ids": [2, 0], "topk_weights": [0.09, 0.05]})";
+  CHECK(read_route_log(again + "\r\n\n" + again + "\n{\"type\": 7}\n{\"type\": null}\n", true).hits.at(0) == std::vector<double>{2, 0, 2});
+  CHECK(read_route_log(R"({"type": "route", "layer": 4294967296, "topk_ids": [1]})", false).problem == "line 1: a route without `layer`");
+}
+
 TEST_CASE("The real log of Qwen1.5-MoE: warm-up left out, every layer as the one that it holds") {
   const std::filesystem::path folder = std::filesystem::path(TRAINYARD_SOURCE_DIR) / "../shared/data/traces/moe-routes";
   if (!std::filesystem::exists(folder / "moe_routes.jsonl")) {

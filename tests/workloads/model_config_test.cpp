@@ -150,6 +150,17 @@ TEST_CASE("Missing keys and wrong types") {
         0);
 }
 
+TEST_CASE("Sizes that a configuration leaves out, says are null, or states against the others") {
+  const std::string layers = R"("num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "vocab_size": 9)";
+  const auto llama = [&](const std::string& more) { return "{\"architectures\": [\"LlamaForCausalLM\"], " + layers + more + "}"; };
+  CHECK(error_of(R"({"architectures": ["LlamaForCausalLM"], "text_config": {"vocab_size": 9}})").find("config.json:1:") == 0);
+  CHECK(error_of(llama(R"(, "intermediate_size": null)")).find("`intermediate_size` is missing\n") != std::string::npos);
+  // h = 64, f = 100: q and o of 4 heads of 32, k and v of 2, against heads of 16 (and 4 of k and v)
+  const double other = parameters_of(llama(R"(, "intermediate_size": 100, "head_dim": 32, "num_key_value_heads": 2)"));
+  const double usual = parameters_of(llama(R"(, "intermediate_size": 100, "num_key_value_heads": null)"));
+  CHECK(other - usual == 2.0 * 64 * ((2 * 4 * 32 + 2 * 2 * 32) - (4 * 4 * 16)));
+}
+
 TEST_CASE("Absurd sizes") {
   const auto gpt = [](const std::string& sizes) {
     return error_of("{\"architectures\": [\"GPT2LMHeadModel\"], \"n_positions\": 8,\n" + sizes + "}");

@@ -123,6 +123,16 @@ TEST_CASE("Mistakes in a profile have exact words") {
   CHECK(error_of(own(kTimes), "{profile: q.yaml, global_batch: 8}").find("q.yaml\" no such file\n") != std::string::npos);
 }
 
+TEST_CASE("Tables of kernels and of collectives are no profile of layers") {
+  const std::string model = "{model: gpt2-xl, sequence_length: 1024, precision: fp32, global_batch: 8, profile: {format: ";
+  const std::string files = "files: [{file: p.yaml, gpu: A100, tensor: 1, micro_batch: 1}]}}";
+  for (const std::string table : {"time_stats.emb.min,n_head,num_tokens\n0.1,8,0\n", "\xEF\xBB\xBF# GPUs,time(ns),time(ns)\r\n8,1,2\r\n", R"({"inter": {"A100": {"2": [[-1, 2, 3], 9e9]}}})"}) {
+    CHECK(error_of(table, model + "sailor, " + files).find("p.yaml:") == 0);
+    CHECK(error_of(table, model + "metis, forward_share: 0.3, " + files).find("no execution_time.layer_compute_total_ms: this is no profile of Metis\n") != std::string::npos);
+    CHECK(error_of(table, model + "galvatron, backward_ratio: 2, " + files).find("p.yaml:") == 0);
+  }
+}
+
 TEST_CASE("A section that contradicts its profile is refused") {
   CHECK(error_of(own(kTimes), "{profile: p.yaml, global_batch: 8, precision: bf16}") == "w.yaml:1: the profile was measured in fp32, not bf16\n");
   CHECK(error_of(own(kTimes, kLayers, "sequence_length: 512\n"), "{profile: p.yaml, global_batch: 8, sequence_length: 1024}") ==

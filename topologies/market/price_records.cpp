@@ -160,6 +160,9 @@ class PriceReader {
     const ConfigValue* gap = View(*document)["metadata"].value().find("gap_seconds");
     const auto seconds = gap != nullptr ? number_in(gap->scalar) : std::nullopt;
     if (!seconds || *seconds <= 0) return fail(View(*document)["metadata"].place(), "no gap_seconds above 0");
+    const std::size_t ticks = View(*document)["data"].size();
+    if (prices.size() != ticks)
+      return fail(View(*document)["prices"].place(), fmt::format("{} prices for {} ticks of data; one a tick is needed", prices.size(), ticks));
     std::vector<PriceSample> samples;
     for (std::size_t i = 0; i < prices.size(); ++i) {
       const auto price = number_in(prices.at(i).value().scalar);
@@ -175,7 +178,8 @@ class PriceReader {
       const auto found = std::find_if(header.begin(), header.end(), [&](const RecordCell& cell) { return cell.text == name; });
       return static_cast<std::size_t>(found - header.begin());
     };
-    const std::size_t instance = column("InstanceType"), spot = column("SpotPrice"), region = column("Region"), zone = column("AvailabilityZone");
+    const std::size_t instance = column("InstanceType"), spot = column("SpotPrice"), region = column("Region"), zone = column("AvailabilityZone"),
+                      on_demand = column("Price");
     if (std::max({instance, spot, region}) == header.size()) return fail(0, 1, "no catalogue of SkyPilot: no InstanceType, SpotPrice and Region");
     ZonePrices prices;
     for (std::size_t line = 1; line < lines_.size(); ++line) {
@@ -185,7 +189,14 @@ class PriceReader {
       const auto price = number_in(cells[spot].text);
       if (!price) return fail(line, cells[spot].column, fmt::format("{} is no price", quoted(cells[spot].text)));
       const std::size_t where = zone < header.size() ? zone : region;
-      prices[std::string(cells[where].text)].assign(1, {0, *price, lines_.place(line, cells[spot].column)});
+      const auto usual = on_demand < header.size() ? number_in(cells[on_demand].text) : std::nullopt;
+      if (usual && *price > *usual)
+        return fail(line, cells[spot].column, fmt::format("a spot price of {:g} USD/h above the {:g} USD/h on demand: what catalogues write "
+                                                          "where no spot market is", *price, *usual));
+      auto& samples = prices[std::string(cells[where].text)];
+      if (!samples.empty() && samples.back().usd_per_h != *price)
+        return fail(line, cells[spot].column, "another price than above for the same instance and zone");
+      samples.assign(1, {0, *price, lines_.place(line, cells[spot].column)});
     }
     if (prices.empty()) return fail(asked_, fmt::format("no spot price of the instance {}", quoted(options_.instance)));
     return made_of(std::move(prices));

@@ -20,6 +20,7 @@ namespace io = google::protobuf::io;
 
 constexpr std::size_t kMostText = std::size_t(4) << 30U;
 constexpr std::size_t kHead = 4096;
+constexpr std::string_view kMark = "\xEF\xBB\xBF";  // of UTF-8, before the text
 
 /// At most `most` bytes; UserError beyond unless that is all that is wanted.
 std::string read_bytes(const std::string& path, std::size_t most, bool all) {
@@ -37,7 +38,7 @@ std::string read_bytes(const std::string& path, std::size_t most, bool all) {
   if (all && text.size() >= most) throw UserError(fmt::format("{}: larger than {} GB", path, most >> 30U));
   if (packed && all && unpacked->ZlibErrorCode() < 0)
     throw UserError(path + ": damaged or cut off: not a whole gzip file");
-  return text.substr(0, most);
+  return text.substr(text.starts_with(kMark) ? kMark.size() : 0, most);
 }
 
 bool is_text(const std::string& head) {
