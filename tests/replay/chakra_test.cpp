@@ -151,6 +151,40 @@ TEST_CASE("older schemas number kinds in another way, and are refused by name") 
         "Chakra trace is a sequence of lengths and messages");
 }
 
+TEST_CASE("files without a version: what an older schema wrote is refused, the rest is read as 0.0.4, and noted") {
+  const TraceFolder folder;
+  const auto error = [&](const std::string& text) {
+    folder.write("t.0.et", text);
+    return replay(folder).error;
+  };
+  CHECK(error(ChakraText::metadata(std::string("\x0a\x01v\x10\x04", 5)) + ChakraText::node(kFirst))
+            .find("attributes stand where schema 0.0.4 has its version: an older schema") != std::string::npos);
+  // the first schema: computing is 3, which is a store in 0.0.4; places of tensors are numbers in field 8
+  CHECK(error(ChakraText::node({1, "COMP_NODE_first", 3, 10}))
+            .find("t.0.et: message 1 at byte 0: node 1 is called COMP_NODE, but type 3 is not that in schema 0.0.4: an "
+                  "older schema") == 0);
+  const std::string located = std::string("\x08\x01\x18\x04\x40\x01", 6);
+  CHECK(error(ChakraText::varint(located.size()) + located).find("a node with field 8, as schemas") !=
+        std::string::npos);
+  folder.write("t.0.et", ChakraText::node({1, "COMP_NODE_first", 4, 10}));
+  const Replay made = replay(folder);
+  CHECK(made.step() == Approx(10e-6));
+  CHECK(made.result.remarks ==
+        std::vector<std::string>{
+            "1 files do not say of which version of Chakra's schema they are, and are read as 0.0.4"});
+}
+
+TEST_CASE("a stream of -1 in an unsigned field is the stream of those that name none") {
+  const auto with = [](std::uint64_t stream) {
+    WrittenNode node = kFirst;
+    node.attributes.push_back(ChakraText::integer("stream", stream, 13));
+    return error_of({{node}});
+  };
+  CHECK(with(~std::uint64_t(0)).empty());
+  CHECK(with(std::uint64_t(1) << 40U).find("node 0: stream is 1099511627776; a whole number of 32 bits is read") !=
+        std::string::npos);
+}
+
 TEST_CASE("a file cut off anywhere is refused, or ends at a message") {
   const std::string whole =
       ChakraText::metadata() + ChakraText::node(kFirst) + ChakraText::node({1, "second", 4, 25, {0}, {}, {}});

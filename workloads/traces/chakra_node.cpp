@@ -133,7 +133,8 @@ int add_chakra_node(const ChakraNode& node, RankBuilder& builder, TraceTables& t
         builder.at(node.id, fmt::format("comm_size {:.0f}; 0 to {:.0e} is allowed", node.comm_size, kMostBytes)));
   made.time = Seconds(node.micros * 1e-6);
   if (node.begin_micros > 0) made.begin = Seconds(node.begin_micros * 1e-6);
-  made.stream = whole(node.stream, "stream", node.id, builder);
+  const bool unsaid = node.stream >= 0x1p64;  // -1 in an unsigned field
+  made.stream = unsaid ? 0 : whole(node.stream, "stream", node.id, builder);
   if (node.type < kMetadata || node.type > kCollective)
     throw UserError(builder.at(node.id, fmt::format("type {}; known: 1 (metadata) to 7 (collective)", node.type)));
   if (node.type == kCollective) set_exchange(node, builder, tables, made);

@@ -9,6 +9,7 @@
 #include "sim/units/error.hpp"
 #include "workloads/traces/chakra.pb.h"
 #include "workloads/traces/chakra_node.hpp"
+#include "workloads/traces/chakra_schema.hpp"
 #include "workloads/traces/readers.hpp"
 
 namespace trainyard {
@@ -17,7 +18,6 @@ namespace {
 namespace io = google::protobuf::io;
 
 constexpr int kLargestMessage = 64 << 20;
-constexpr std::uint32_t kLastField = 10;  // of Node in schema 0.0.4
 
 ChakraValue value_of(const chakra::Attribute& attribute) {
   using Attribute = chakra::Attribute;
@@ -101,49 +101,12 @@ class MessageStream {
   int begins_ = 0, count_ = 0;
 };
 
-/// The first field of a message that schema 0.0.4's Node does not have, or 0. Files of the schemas before it say no
-/// version; their nodes have attributes in field 11, or a field each (up to 22) and kinds counted from 1.
-std::uint32_t foreign_field(const std::string& message) {
-  io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(message.data()), int(message.size()));
-  for (std::uint32_t tag = in.ReadTag(); tag != 0; tag = in.ReadTag()) {
-    if (tag >> 3U > kLastField) return tag >> 3U;
-    std::uint64_t skipped = 0;
-    switch (tag & 7U) {
-      case 0:
-        if (!in.ReadVarint64(&skipped)) return 0;
-        break;
-      case 1:
-        if (!in.Skip(8)) return 0;
-        break;
-      case 2:
-        if (!in.ReadVarint64(&skipped) || skipped > message.size() || !in.Skip(int(skipped))) return 0;
-        break;
-      case 5:
-        if (!in.Skip(4)) return 0;
-        break;
-      default:
-        return 0;
-    }
-  }
-  return 0;
-}
-
-void check_schema(const std::string& message, const MessageStream& stream) {
-  if (const std::uint32_t field = foreign_field(message); field > 0)
-    stream.fail(
-        fmt::format("a node with field {}, as schemas 0.0.1 to 0.0.3 write it, which number kinds of nodes and "
-                    "collectives in another way; 0.0.4 (fields 1 to {}) is read",
-                    field, kLastField));
-}
-
-void read_metadata(const std::string& message, const MessageStream& stream) {
+/// Whether they say of which schema the file is.
+bool read_metadata(const std::string& message, const MessageStream& stream) {
   chakra::GlobalMetadata metadata;
   if (!metadata.ParseFromString(message)) stream.fail("neither GlobalMetadata nor a Node");
-  const std::string& version = metadata.version();
-  if (version == "0.0.1" || version == "0.0.2" || version == "0.0.3")
-    stream.fail(fmt::format("schema {}, which numbers kinds of nodes in another way; 0.0.4 is read", version));
-  if (version.find_first_not_of("0123456789.") == std::string::npos && !version.empty() && version != "0.0.4")
-    stream.fail(fmt::format("schema {}; 0.0.4 is read", version));
+  if (const std::string wrong = wrong_version(metadata); !wrong.empty()) stream.fail(wrong);
+  return !metadata.version().empty();
 }
 
 ChakraNode node_of(const chakra::Node& read) {
@@ -165,14 +128,16 @@ TraceFile read_chakra(const std::string& path, const TraceReading& reading, Trac
   RankBuilder builder(path, reading.lenient);
   std::string message;
   chakra::Node node;
+  bool says_version = false;
   for (bool first = true; stream.next(message); first = false) {
     const bool is_node = node.ParseFromString(message);
     if (first && (!is_node || node.type() == 0)) {
-      read_metadata(message, stream);
+      says_version = read_metadata(message, stream);
       continue;
     }
-    check_schema(message, stream);
+    if (const std::string foreign = foreign_field(message); !foreign.empty()) stream.fail(foreign);
     if (!is_node) stream.fail("no Node");
+    if (const std::string foreign = says_version ? "" : foreign_kind(node); !foreign.empty()) stream.fail(foreign);
     const int at = add_chakra_node(node_of(node), builder, tables);
     for (const std::uint64_t on : node.control_dependencies()) builder.depend(at, on, Dependency::control);
     for (const std::uint64_t on : node.data_dependencies()) builder.depend(at, on, Dependency::data);
@@ -181,6 +146,7 @@ TraceFile read_chakra(const std::string& path, const TraceReading& reading, Trac
   file.rank = builder.finish();
   if (file.rank.nodes.empty()) throw UserError(path + ": holds no node");
   file.repairs = builder.repairs();
+  file.repairs.without_version = says_version ? 0 : 1;
   return file;
 }
 

@@ -26,7 +26,8 @@ class TraceTables {
 
 /// Counts of what was left out, which become remarks.
 struct TraceRepairs {
-  std::int64_t self_dependencies = 0, missing_parents = 0, control_cycles = 0, unsized_exchanges = 0;
+  std::int64_t self_dependencies = 0, missing_parents = 0, control_cycles = 0, unsized_exchanges = 0,
+               without_version = 0;
 };
 
 /// `control` may be given up where it closes a cycle (with `lenient`).

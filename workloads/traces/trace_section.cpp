@@ -39,6 +39,8 @@ void add_remarks(const std::vector<TraceFile>& files, ExecutionTrace& trace) {
   count("dependencies of a node on itself were dropped", &TraceRepairs::self_dependencies, files, trace);
   count("dependencies on nodes that are not in the file were dropped", &TraceRepairs::missing_parents, files, trace);
   count("control dependencies inside cycles were dropped", &TraceRepairs::control_cycles, files, trace);
+  count("files do not say of which version of Chakra's schema they are, and are read as 0.0.4",
+        &TraceRepairs::without_version, files, trace);
   count("exchanges say no size: those of the host are its work, the others keep their recorded time",
         &TraceRepairs::unsized_exchanges, files, trace);
 }
