@@ -54,7 +54,8 @@ constexpr Switch kSwitches[] = {
     {"copies_attention_output", &Software::copies_attention_output, "attention's output is kept in two orders"},
     {"flattens_gradients", &Software::flattens_gradients, "gradients are copied into a flat buffer for their reduction"},
     {"whole_in_pipeline", &Software::whole_in_pipeline,
-     "memory of a pipeline with zero 3: weights stay gathered, gradients add up whole"},
+     "zero 3 in a pipeline: weights are gathered once a step, gradients add up whole until the last micro-batch"},
+    {"accumulates_whole", &Software::accumulates_whole, "zero 3 without a pipeline: the same"},
     {"shards_over_context", &Software::shards_over_context, "memory with zero 3: context ranks hold parts of the states too"},
 };
 

@@ -171,7 +171,7 @@ StageRole make_role(const PlanPhase& phase, int pipeline, int position, const Ch
   role.cut.context = axis_size(*settings.layout, AxisKind::context);
   role.cut.context_kind = *settings.context_kind;
   role.cut.accumulated = 1 - 1.0 / line.micro_batches;
-  role.cut.sharded = role.zero == 3 && role.shards > 1;
+  role.cut.sharded = role.zero == 3 && role.shards > 1 && !role.stays_whole(workload.software);
   role.cut.regathers = role.regather;
   role.cut.sequences = line.batch / line.micro_batches / (data * shard * role.cut.context);
   role.own_samples = role.cut.sequences;

@@ -79,8 +79,8 @@ struct StageRole {
   [[nodiscard]] bool leaves_device() const;        ///< any state of any layer
   /// In which gradients are exchanged: the Plan's, else the software's.
   [[nodiscard]] DataType gradient_type(const Software& software) const;
-  /// Zero 3 in a pipeline whose software neither frees weights nor scatters gradients before the last micro-batch.
-  [[nodiscard]] bool stays_whole(const Software& software) const { return software.whole_in_pipeline && zero == 3 && stages > 1; }
+  /// Zero 3 of software that neither frees weights nor scatters gradients before the last micro-batch.
+  [[nodiscard]] bool stays_whole(const Software& software) const;
   /// How the stage's layer number `i` is cut; for one rank of its experts, or of the busiest.
   [[nodiscard]] LayerCut cut_of(std::size_t i) const;
   /// `cut` as the cell's member number `member` has it.

@@ -23,6 +23,10 @@ DataType StageRole::gradient_type(const Software& software) const {
   return own == wire.types.end() ? software.gradient_reduce_type : own->second;
 }
 
+bool StageRole::stays_whole(const Software& software) const {
+  return zero == 3 && (stages > 1 ? software.whole_in_pipeline : software.accumulates_whole && micro_batches > 1) && !leaves_device();
+}
+
 StageRole StageRole::in(int micro_batch) const {
   StageRole own = *this;
   if (sizes.empty()) return own;

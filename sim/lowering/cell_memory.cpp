@@ -56,7 +56,7 @@ StaticMemory states_of(const Emission& emission, int cell, const std::vector<Lay
       held.buffers = std::max(held.buffers, part.buffers);
     }
   }
-  if (role.stays_whole(emission.workload.software) && !role.leaves_device())
+  if (role.stays_whole(emission.workload.software))
     keep_whole(held, module, role.layers, cuts.front(), emission.workload);
   if (role.zero < 3) held.buffers += flat_gradients(module, role.layers, cuts.front(), emission.workload);
   buffers = std::max(buffers, held.buffers);

@@ -29,6 +29,11 @@ class ShardWriter {
     for (const int role : roles)
       for (std::size_t number = 0; LayerUse& use : layer_uses(emission, emission.placement.roles[role])) uses_.push_back({std::move(use), role, number++});
     std::ranges::stable_sort(uses_, {}, [](const ShardedUse& use) { return use.use.op.turn; });
+    for (std::size_t k = 0; k < uses_.size(); ++k) {
+      const std::pair key(uses_[k].role, uses_[k].use.layer);
+      first_.try_emplace(key, k);
+      if (uses_[k].use.makes_gradients()) completes_[key] = k;
+    }
   }
 
   /// Tasks that reduce each layer's gradients for the last time.
@@ -37,7 +42,7 @@ class ShardWriter {
       if (k == 0) gather(k);
       const bool last = k + 1 == uses_.size(), waits = !last && starts_after_backward(k + 1);
       if (!last && !waits) gather(k + 1);  // before the reduction, which waits for this use
-      if (uses_[k].use.makes_gradients())
+      if (reduces(k))
         for (const CommunicatorClass* group : groups_of(uses_[k])) reduce(*group, uses_[k]);
       if (waits) gather(k + 1);
     }
@@ -45,6 +50,18 @@ class ShardWriter {
   }
 
  private:
+  bool stays_whole(std::size_t k) const { return emission_.placement.roles[uses_[k].role].stays_whole(emission_.workload.software); }
+
+  /// Where weights stay whole, the last use alone, and the first alone fetches.
+  bool reduces(std::size_t k) const {
+    return uses_[k].use.makes_gradients() && (!stays_whole(k) || completes_.at({uses_[k].role, uses_[k].use.layer}) == k);
+  }
+
+  bool fetches(std::size_t k) const {
+    if (stays_whole(k)) return first_.at({uses_[k].role, uses_[k].use.layer}) == k;
+    return uses_[k].use.op.kind == 'F' || emission_.placement.roles[uses_[k].role].regather;
+  }
+
   int role_of(const CommunicatorClass& group) const { return emission_.placement.role_of[group.first->cells.front()]; }
 
   std::vector<const CommunicatorClass*> groups_of(const ShardedUse& use) const {
@@ -102,16 +119,15 @@ class ShardWriter {
 
   void gather(std::size_t k) {
     const StageRole& role = emission_.placement.roles[uses_[k].role];
-    const bool fetches = uses_[k].use.op.kind == 'F' || role.regather;
     for (const CommunicatorClass* group : groups_of(uses_[k])) {
       if (is_of_experts(*group) && parameters(*group, uses_[k].use.layer) == 0) continue;
-      if (fetches) fetch(*group, uses_[k], role.regather);
+      if (fetches(k)) fetch(*group, uses_[k], role.regather && !stays_whole(k));
       const bool frees = role.regather || uses_[k].use.makes_gradients();
       const Bytes bytes = standing(*group, uses_[k].use.layer);
       for (const int c : cell_classes_of(emission_, *group))
         if (frees) hold(*group, tasks_of(uses_[k].use, c).last, Bytes(0), -bytes, c);
     }
-    if (fetches) gathered_.push_back(k);
+    if (fetches(k)) gathered_.push_back(k);
   }
 
   /// Not before the weights are updated, and the layer that was gathered two before is done with.
@@ -159,6 +175,7 @@ class ShardWriter {
   Emission& emission_;
   std::vector<const CommunicatorClass*> groups_;
   std::vector<ShardedUse> uses_;
+  std::map<std::pair<int, LayerId>, std::size_t> first_, completes_;  ///< (role, layer) -> first use, and the last that makes gradients
   std::vector<std::size_t> gathered_;    ///< uses that were gathered for, in order
   std::map<std::pair<const CommunicatorClass*, LayerId>, TaskId> last_;
 };

@@ -69,7 +69,8 @@ struct Software {
   bool copies_scores = false;            ///< written attention scores are kept with a mask and a copy of them, as with dropout
   bool copies_attention_output = false;  ///< attention's output is kept twice: as its kernel wrote it, and in the order of the next product
   bool flattens_gradients = false;       ///< gradients are copied into one flat buffer for their reduction (DeepSpeed)
-  bool whole_in_pipeline = false;        ///< of sharded states: in a pipeline weights stay gathered and gradients add up whole (FSDP); memory only
+  bool whole_in_pipeline = false;        ///< of sharded states: in a pipeline weights are gathered once a step and gradients add up whole until the last micro-batch (FSDP)
+  bool accumulates_whole = false;        ///< the same without a pipeline
   bool shards_over_context = false;      ///< of sharded states: context ranks hold parts of them too (FSDP); memory only
   DataType gradient_type = DataType::fp32;          ///< of the main gradients kept
   DataType gradient_reduce_type = DataType::fp32;   ///< on the wire

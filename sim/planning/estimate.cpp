@@ -327,6 +327,8 @@ class Estimator {
         add(ring_group(router_, cluster_, expert_holders_of(layer, placement_.cells[std::size_t(placement_.first_cell[std::size_t(role_id)])].seats.front())),
             experts, trained_expert_parameters(*placement_.module, own, role.cut));
     }
+    if (role.stays_whole(workload_.software))
+      return std::max(Seconds(0), gather - times.forward) + std::max(Seconds(0), scatter - times.backward) + gather / double(role.layers.size());
     const Seconds ahead = std::max(Seconds(0), gather - times.forward) + std::max(Seconds(0), gather * double(role.regather) + scatter - times.backward);
     return ahead * double(role.micro_batches) + gather / double(role.layers.size());
   }

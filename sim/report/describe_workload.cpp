@@ -127,6 +127,7 @@ std::string switches_text(const Software& software) {
                                      {"copies_attention_output", software.copies_attention_output},
                                      {"flattens_gradients", software.flattens_gradients},
                                      {"whole_in_pipeline", software.whole_in_pipeline},
+                                     {"accumulates_whole", software.accumulates_whole},
                                      {"shards_over_context", software.shards_over_context}};
   std::string on, off;
   for (const auto& [key, value] : switches) (value ? on : off) += std::string(" ") + key;

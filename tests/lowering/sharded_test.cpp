@@ -72,6 +72,23 @@ TEST_CASE("in a pipeline weights may stay gathered and gradients add up whole un
   CHECK(held(MemoryClass::buffers) == 200_MB);    // the layer gathered, 2 bytes a parameter
 }
 
+TEST_CASE("what stays whole is gathered once a step and scattered once, with or without a pipeline") {
+  const Cluster cluster = make_cluster({.nodes = 2});
+  Workload workload = make_workload({.layers = 2, .batch = 6, .parameters = 30e6});
+  workload.software.gradient_reduce_type = DataType::fp16;
+  const Plan plan = sharded_plan(cluster, workload, 1, 2, 3);
+  const Seconds each_time = run_plan(plan, workload, cluster, {}, 4).report.step_time;
+  workload.software.accumulates_whole = true;
+  // 3 ms a gather: G0 0-3, F0 3-4, G1 3-6, F1 6-7; B1 7-9, B0 9-11; 2 x 2 x (1 + 2) ms more; the last B1 and B0 end at 21 and 23, S1 21-24, S0 24-27.
+  const Seconds once = run_plan(plan, workload, cluster, {}, 4).report.step_time;
+  CHECK(near(once, 27_ms));
+  CHECK(each_time > 2.0 * once - 10_ms);
+  workload.software = {};
+  workload.software.whole_in_pipeline = true;  // says nothing without a pipeline
+  workload.software.gradient_reduce_type = DataType::fp16;
+  CHECK(near(run_plan(plan, workload, cluster, {}, 4).report.step_time, each_time));
+}
+
 TEST_CASE("replicas of shards add their gradients up after the last micro-batch only") {
   const Cluster cluster = make_cluster({.nodes = 4});
   Workload workload = make_workload({.layers = 2, .batch = 8, .parameters = 5e6});

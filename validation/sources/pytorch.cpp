@@ -23,6 +23,35 @@ void set_lora(const CsvRow& row, TrainingRun& run) {
   run.sequence_parallel = row.has("model", "Llama") ? "true" : "false";
 }
 
+/// What a recipe of NeMo AutoModel for a mixture of experts says beside its table: examples/benchmark/configs/*_te_deepep*.yaml
+/// (activation_checkpointing, reshard_after_forward, ep_size, enable_fsdp_optimizations, attn) and components/moe/parallelizer.py and
+/// fsdp_mixin.py (checkpoints of whole blocks; in a pipeline nothing is scattered before the last micro-batch, elsewhere on request;
+/// weights stay gathered between the passes unless told otherwise). Exchanges are DeepEP's.
+struct ExpertRecipe {
+  const char* model;
+  int expert;                ///< ranks, where the table prints none
+  bool recomputes, accumulates, keeps_gathered;
+  const char* attention;
+};
+constexpr ExpertRecipe kExpertRecipes[] = {{"DeepSeek", 0, true, false, false, "cudnn"},
+                                           {"Kimi", 0, true, false, false, "cudnn"},
+                                           {"Qwen3", 0, true, true, true, "cudnn"},
+                                           {"GPT-OSS 20B", 8, false, false, true, "flash_2"},
+                                           {"GPT-OSS 120B", 64, false, false, false, "flash_2"}};
+
+void set_expert_recipe(const CsvRow& row, TrainingRun& run) {
+  for (const ExpertRecipe& recipe : kExpertRecipes) {
+    if (!row.has("model", recipe.model)) continue;
+    if (recipe.expert > 0) run.expert = recipe.expert;
+    if (recipe.recomputes) run.recompute = "full";
+    run.keeps_gathered = recipe.keeps_gathered;
+    run.software = fmt::format("{{preset: torchtitan-2024, deduplicates_dispatch: true, accumulates_whole: {}, attention: {}}}", recipe.accumulates,
+                               recipe.attention);
+    return;
+  }
+  throw Unmapped("a recipe for experts that is not known here");
+}
+
 /// torchtitan compiles blocks where its tables say so, else norms, rotary positions and activations are eager; its asynchronous tensor
 /// parallelism moves parts that are in order; since 2025 its loss is compiled too and keeps as little as Megatron's (memory.md §4). The kernels of AutoModel are Transformer Engine's.
 std::string software_of(const CsvRow& row) {
@@ -43,7 +72,6 @@ void map(const CsvRow& row, Measurement& into) {
   into.gpu = nvidia_gpu(row["gpu"]);
   refuse_other_workloads(into.model);
   into.group = fmt::format("pytorch/{}/{}", into.gpu, published_model(into.model).name);
-  if (row.has("kernels", "DeepEP") && !row.number("ep")) throw Unmapped("tokens are exchanged among devices whose number is not printed");
   TrainingRun run = nvidia_run(row, row["gpu"], into.model, into.gpus, 0);
   run.software = software_of(row);
   run.precision = row.has("precision", "float8") ? "fp8" : "bf16";
@@ -53,6 +81,7 @@ void map(const CsvRow& row, Measurement& into) {
   run.micro_batch = row.count_or("mbs", std::max(1, local / (run.pipeline > 1 ? run.pipeline * run.chunks : 1)));
   run.recompute = recompute_of(row);
   if (row.is("task", "lora")) set_lora(row, run);
+  if (row.has("kernels", "DeepEP")) set_expert_recipe(row, run);
   set_run(into, run);
 }
 

@@ -99,6 +99,7 @@ std::string plan_text(const TrainingRun& run) {
   add_pipeline(run, keys);
   keys.add("micro_batch", run.micro_batch);
   if (run.zero >= 0) keys.add("zero", run.zero);
+  if (run.keeps_gathered) keys.add("regather", "false");
   if (run.recompute != "none") keys.add("recompute", run.recompute);
   keys.add("sequence_parallel", run.sequence_parallel);
   keys.add("home", run.home);

@@ -26,6 +26,7 @@ struct TrainingRun {
   int tensor = 1, pipeline = 1, context = 1, shard = 1, chunks = 1, micro_batch = 1;
   int expert = 1, expert_tensor = 1;
   int zero = -1;  ///< -1: the software's default
+  bool keeps_gathered = false;        ///< weights of FSDP from the forward to the backward pass
   std::string recompute = "none";
   std::string sequence_parallel;      ///< "true", "false", or "" for the software's default
   std::string home;                   ///< YAML map: states kept elsewhere than on the device

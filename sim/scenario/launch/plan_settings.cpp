@@ -321,6 +321,7 @@ std::vector<std::pair<std::string, std::string>> switches_of(const Software& it)
           {"copies_attention_output", truth(it.copies_attention_output)},
           {"flattens_gradients", truth(it.flattens_gradients)},
           {"whole_in_pipeline", truth(it.whole_in_pipeline)},
+          {"accumulates_whole", truth(it.accumulates_whole)},
           {"shards_over_context", truth(it.shards_over_context)},
           {"gradient_type", std::string(name(it.gradient_type))},
           {"gradient_reduce_type", std::string(name(it.gradient_reduce_type))}};
