@@ -14,6 +14,7 @@
 #include <set>
 
 #include "sim/cost/memory.hpp"
+#include "sim/model/convolution.hpp"
 #include "sim/planning/budget.hpp"
 #include "sim/planning/estimate.hpp"
 #include "sim/planning/finalists.hpp"
@@ -105,7 +106,7 @@ class ExhaustiveSearch {
       if (node_of(devices[i]) != node_of(devices[i - i % std::size_t(tensor)])) return false;
     for (const LayerType& type : costs_.module().types)
       for (const Operator& op : type.operators)
-        if (op.attention.heads % tensor != 0 || op.attention.key_value_heads % tensor != 0) return false;
+        if ((tensor > 1 && is_convolution(op)) || op.attention.heads % tensor != 0 || op.attention.key_value_heads % tensor != 0) return false;
     return true;
   }
 

@@ -45,7 +45,7 @@ class MimoSearch {
   }
 
   PlanOrInfeasible search() {
-    if (encoder_.empty())
+    if (encoder_.empty() || language_.empty())
       return Infeasible{"mimo plans for several modules: the model has no encoder of images", {}, {}};
     const int all = int(gpus_.size()),
               node = int(gpus_of(context_.cluster, context_.cluster.devices[index(gpus_.front())].node).size());

@@ -137,12 +137,26 @@ std::string describe(const Architecture& a) {
   const std::string shared = a.kv_heads == a.heads ? "" : fmt::format(" ({:.0f} for K and V)", a.kv_heads);
   const std::string window = a.window == 0 ? "" : fmt::format(", window {}", grouped(a.window));
   const std::string experts = a.experts == 0 ? "" : fmt::format(", {:.0f} of {:.0f} experts", a.experts_per_token, a.experts);
+  if (a.unet) return fmt::format("UNet, {} levels, {} to {} channels, diffusion", a.unet->channels.size(), grouped(a.unet->channels.front()), grouped(a.unet->channels.back()));
   if (a.is_diffusion()) return fmt::format("{:.0f} layers, hidden {}, {:.0f} heads, diffusion", a.layers, grouped(a.hidden), a.heads);
   return fmt::format("{:.0f} layers, hidden {}, {:.0f} heads{}{}, vocabulary {}{}", a.layers, grouped(a.hidden), a.heads,
                      shared, experts, grouped(a.vocabulary), window);
 }
 
+namespace {
+
+std::string unet_details(const Unet& unet) {
+  std::string text;
+  for (std::size_t level = 0; level < unet.channels.size(); ++level)
+    text += fmt::format("level {}: {} channels, {:.0f} transformer blocks of {:.0f} heads behind each residual block\n", level, grouped(unet.channels[level]),
+                        unet.transformers[level], unet.heads[level]);
+  return text + fmt::format("text: {:.0f} tokens, {} wide\n", unet.text_tokens, grouped(unet.text_width));
+}
+
+}  // namespace
+
 std::string details_text(const Architecture& a) {
+  if (a.unet) return unet_details(*a.unet);
   constexpr const char* kPositions[] = {"learned", "learned, as long as the sequences", "rotary", "ALiBi", "none"};
   constexpr const char* kNorms[] = {"LayerNorm", "LayerNorm without bias", "RMSNorm"};
   constexpr const char* kBiases[] = {"none", "Q, K and V", "attention", "all"};

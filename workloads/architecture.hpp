@@ -33,6 +33,16 @@ struct VisionTower {
   friend bool operator==(const VisionTower&, const VisionTower&) = default;
 };
 
+/// A UNet of convolutions (Stable Diffusion); a number for each level, the first of full resolution.
+struct Unet {
+  std::vector<double> channels, transformers, heads;  ///< transformer blocks behind each residual block (0: none) and their heads
+  double layers = 0;          ///< residual blocks of a level on the way down; one more on the way up
+  double latent = 0;          ///< channels of the latent image
+  double conditions = 0;      ///< width of the vector of further conditions (sizes, pooled text); 0: none
+  double text_tokens = 0, text_width = 0;
+  friend bool operator==(const Unet&, const Unet&) = default;
+};
+
 /// Sizes are counts of elements. Field names are the keys of a model that is written out.
 struct Architecture {
   std::string family = "gpt";  ///< whose defaults were used: "gpt" or "llama"
@@ -76,6 +86,7 @@ struct Architecture {
   double conditioning = 0;    ///< diffusion: parameters of the products that make the vector of time and prompt
   double mamba_heads = 0, mamba_head_size = 0, state_size = 0, mamba_groups = 0, conv_size = 0, scan_chunk = 0;   ///< of Mamba-2 layers
   std::optional<VisionTower> vision{};
+  std::optional<Unet> unet{};  ///< then nothing else counts
   friend bool operator==(const Architecture&, const Architecture&) = default;
 
   /// Width of Q: heads x head_size.

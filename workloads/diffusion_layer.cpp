@@ -60,39 +60,10 @@ LayerType one_stream(const Architecture& a, const OperatorContext& context) {
   return layer;
 }
 
-/// Each image token attends to the text: queries and output of the image, keys and values of the text.
-void add_cross_attention(const Architecture& a, const OperatorContext& context, LayerType& layer) {
-  const double e = element_bytes(context), h = a.hidden, text = a.text_tokens;
-  const auto column = [](Operator op, TensorCut cut) {
-    op.cut = cut;
-    op.saved_cut = cut == TensorCut::column ? TensorCut::sequence : TensorCut::heads;
-    return op;
-  };
-  Operator keys = memory_bound("cross_kv", "attention", {}, 2 * h, context);
-  keys.forward_flops.fixed = Flops(2 * text * h * 2 * h);
-  keys.backward_flops.fixed = Flops(4 * text * h * 2 * h);
-  keys.forward_bytes.fixed = Bytes(e * (2 * h * h + 3 * text * h));
-  keys.backward_bytes.fixed = Bytes(2 * e * (2 * h * h + 3 * text * h));
-  keys.parameters = 2 * h * h + 2 * h;
-  Operator scores = memory_bound("cross_attention", "attention", {4 * h, 8 * h}, h, context);
-  scores.forward_flops.per_token = Flops(4 * text * h);
-  scores.backward_flops.per_token = Flops(8 * text * h);
-  scores.saved = per_token(2 * e * h);
-  scores.parameters = 2 * h;  // norms of Q and K
-  Operator norm_before = norm("cross_norm", plain(a), context);
-  std::vector<Operator> cross{norm_before,
-                              column(product("cross_q", "attention", h, h, true, context), TensorCut::column),
-                              column(keys, TensorCut::heads), column(scores, TensorCut::heads),
-                              column(product("cross_proj", "attention", h, h, true, context), TensorCut::row)};
-  const auto at = std::find_if(layer.operators.begin(), layer.operators.end(),
-                               [](const Operator& op) { return op.name == "mlp_norm"; });
-  layer.operators.insert(at, cross.begin(), cross.end());
-}
-
 LayerType with_cross_attention(const Architecture& a, const OperatorContext& context) {
   LayerType layer = decoder_layer(plain(a), context);
   adapt(layer, 1);
-  add_cross_attention(a, context, layer);
+  add_cross_attention(a, {a.text_tokens, a.hidden, true}, context, layer);
   for (Operator& op : layer.operators)
     if (op.name == "qkv")
       op.parameters += 2 * a.hidden + 6 * a.hidden;  // norms of Q and K, and what is added to the vector of time
@@ -102,6 +73,35 @@ LayerType with_cross_attention(const Architecture& a, const OperatorContext& con
 }
 
 }  // namespace
+
+/// Each image token attends to the text: queries and output of the image, keys and values of the text.
+void add_cross_attention(const Architecture& a, const CrossAttention& cross, const OperatorContext& context, LayerType& layer) {
+  const double e = element_bytes(context), h = a.hidden, text = cross.text_tokens, from = cross.text_width;
+  const auto column = [](Operator op, TensorCut cut) {
+    op.cut = cut;
+    op.saved_cut = cut == TensorCut::column ? TensorCut::sequence : TensorCut::heads;
+    return op;
+  };
+  Operator keys = memory_bound("cross_kv", "attention", {}, 2 * h, context);
+  keys.forward_flops.fixed = Flops(2 * text * from * 2 * h);
+  keys.backward_flops.fixed = Flops(4 * text * from * 2 * h);
+  keys.forward_bytes.fixed = Bytes(e * (2 * h * from + text * (from + 2 * h)));
+  keys.backward_bytes.fixed = Bytes(2 * e * (2 * h * from + text * (from + 2 * h)));
+  keys.parameters = 2 * h * from + (cross.normalised ? 2 * h : 0);
+  Operator scores = memory_bound("cross_attention", "attention", {4 * h, 8 * h}, h, context);
+  scores.forward_flops.per_token = Flops(4 * text * h);
+  scores.backward_flops.per_token = Flops(8 * text * h);
+  scores.saved = per_token(2 * e * h);
+  scores.parameters = cross.normalised ? 2 * h : 0;
+  Operator norm_before = norm("cross_norm", plain(a), context);
+  std::vector<Operator> operators{norm_before,
+                                  column(product("cross_q", "attention", h, h, cross.normalised, context), TensorCut::column),
+                                  column(keys, TensorCut::heads), column(scores, TensorCut::heads),
+                                  column(product("cross_proj", "attention", h, h, true, context), TensorCut::row)};
+  const auto at = std::find_if(layer.operators.begin(), layer.operators.end(),
+                               [](const Operator& op) { return op.name == "mlp_norm"; });
+  layer.operators.insert(at, operators.begin(), operators.end());
+}
 
 LayerType diffusion_layer(const Architecture& a, const OperatorContext& context, char kind) {
   LayerType layer = kind == 'S'   ? one_stream(a, context)

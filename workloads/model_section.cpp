@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 namespace trainyard {
@@ -149,6 +150,48 @@ Architecture taken_from(const View& model) {
   return result;
 }
 
+Schema unet_schema() {
+  using namespace schema;
+  const auto widths = [](const char* help, double lowest) { return list(integer(between(lowest, 1e5), help), between(1, 8), help); };
+  return object({required("channels", widths("of each level, the first of full resolution", 1)),
+                 required("transformers", widths("transformer blocks behind each residual block of a level", 0)),
+                 required("heads", widths("of the transformer blocks of a level", 1)),
+                 optional("layers", integer(between(1, 100), "residual blocks of a level on the way down; one more on the way up"), "2"),
+                 optional("latent", integer(between(1, 1e4), "channels of the latent image"), "4"),
+                 optional("conditions", integer(between(0, 1e6), "width of the vector of further conditions"), "0"),
+                 required("text_tokens", integer(between(1, 1e6), "of the text")), required("text_width", integer(between(1, 1e6), "their width"))},
+                "a UNet of convolutions (diffusion); stands alone, and sequence_length is the positions of the latent image");
+}
+
+Unet unet_from(const View& section) {
+  const auto numbers = [](const View& list) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < list.size(); ++i) values.push_back(double(list.at(i).integer()));
+    return values;
+  };
+  return {numbers(section["channels"]), numbers(section["transformers"]), numbers(section["heads"]), double(section["layers"].integer_or(2)),
+          double(section["latent"].integer_or(4)), double(section["conditions"].integer_or(0)), double(section["text_tokens"].integer()),
+          double(section["text_width"].integer())};
+}
+
+/// A model of another kind than a transformer, of which the usual keys say nothing.
+std::optional<Architecture> unet_architecture(const View& section, Diagnostics& diagnostics) {
+  Architecture result;
+  result.unet = unet_from(section);
+  const Unet& unet = *result.unet;
+  if (unet.transformers.size() != unet.channels.size() || unet.heads.size() != unet.channels.size()) {
+    diagnostics.add(section.place(), fmt::format("{} levels of channels, but {} of transformers and {} of heads", unet.channels.size(), unet.transformers.size(), unet.heads.size()));
+    return std::nullopt;
+  }
+  for (std::size_t level = 0; level < unet.channels.size(); ++level)
+    if (std::fmod(unet.channels[level], unet.heads[level]) != 0)
+      diagnostics.add(section["heads"].place(), fmt::format("{:.0f} heads do not divide {:.0f} channels", unet.heads[level], unet.channels[level]));
+  if (!diagnostics.empty()) return std::nullopt;
+  result.hidden = unet.channels.front();
+  result.latent = unet.latent;
+  return result;
+}
+
 bool has_all_required(const View& model, bool gated, Diagnostics& diagnostics) {
   std::vector<std::string> missing;
   for (const char* key : {"layers", "hidden", "heads", "vocabulary"})
@@ -170,6 +213,7 @@ std::vector<SchemaField> architecture_fields() {
   fields.push_back(schema::optional("pattern", schema::text("a letter a layer: M Mamba-2, * attention, - MLP, E experts, each one branch; with latent D, E, S, X: see workloads/README.md")));
   fields.push_back(schema::optional("vision", vision_schema("an encoder of images and its projector")));
   fields.push_back(schema::optional("audio", vision_schema("the same of sounds, in place of `vision`: a patch is what a frame sees")));
+  fields.push_back(schema::optional("unet", unet_schema()));
   fields.push_back(schema::optional("positions", schema::choice(kPositions, "how positions enter")));
   fields.push_back(schema::optional("norm", schema::choice(kNorms, "LayerNorm, LayerNorm without bias, or RMSNorm")));
   fields.push_back(schema::optional("biases", schema::choice(kBiases, "linear layers with a bias")));
@@ -179,6 +223,7 @@ std::vector<SchemaField> architecture_fields() {
 }
 
 std::optional<Architecture> read_architecture(const View& model, Diagnostics& diagnostics) {
+  if (model["unet"]) return unet_architecture(model["unet"], diagnostics);
   Architecture result = taken_from(model);
   if (!has_all_required(model, result.gated, diagnostics)) return std::nullopt;
   if (model["vision"] && model["audio"]) diagnostics.add(model["audio"].place(), "a model has one encoder: `vision` or `audio`");

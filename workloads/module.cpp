@@ -137,6 +137,7 @@ LayerType head_layer(const Architecture& a, const OperatorContext& context) {
 }
 
 Module build_module(const Architecture& a, const OperatorContext& context) {
+  if (a.unet) return unet_module(a, context);
   Module module;
   module.name = "model";
   module.family = a.family;

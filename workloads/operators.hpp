@@ -37,6 +37,17 @@ struct OperatorContext {
 [[nodiscard]] LayerType diffusion_layer(const Architecture& architecture, const OperatorContext& context, char kind);
 [[nodiscard]] LayerType diffusion_input(const Architecture& architecture, const OperatorContext& context);
 [[nodiscard]] LayerType diffusion_output(const Architecture& architecture, const OperatorContext& context);
+/// What a block beside its own tokens attends to: queries and output of `text_tokens` others, `text_width` wide.
+struct CrossAttention {
+  double text_tokens = 0, text_width = 0;
+  bool normalised = true;      ///< norms of Q and K, biases of Q, K and V
+};
+/// Put before the MLP of `layer`. Keys and values of the text are timed by their bytes.
+void add_cross_attention(const Architecture& architecture, const CrossAttention& cross, const OperatorContext& context, LayerType& layer);
+/// A UNet: layers `embedding`, blocks by number, `head`; `sequence_length` is the positions of the latent image. A layer sees the positions of
+/// its level. Convolutions are implicit products (as cuDNN's tensor-core kernels compute them); `forward_bytes` are then what they move.
+/// Sources: Rombach et al., arXiv 2112.10752; Podell et al., arXiv 2307.01952 §2.1; huggingface/diffusers, unet_2d_condition.py, resnet.py.
+[[nodiscard]] Module unet_module(const Architecture& architecture, const OperatorContext& context);
 /// The layers of an encoder of images: patches, transformer layers, projector; an image a sample until `data` says otherwise. Types and
 /// layers are appended.
 void add_vision(const Architecture& architecture, const OperatorContext& context, Module& module);

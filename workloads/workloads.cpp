@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 
@@ -91,6 +92,10 @@ class WorkloadBuilder {
     if (value.is_scalar()) return catalogue_model(value);
     if (value["config"]) return config_model(value);
     result_.model = "written out";
+    if (value["unet"] && value.size() > 1) {
+      diagnostics_.add(value.place(), "`unet` stands alone");
+      return std::nullopt;
+    }
     return read_architecture(value, diagnostics_);
   }
 
@@ -174,11 +179,6 @@ class WorkloadBuilder {
   std::optional<Architecture> catalogue_model(const View& value) {
     result_.model = value.text();
     if (const CatalogueModel* found = find_model(result_.model)) return found->architecture;
-    for (const char* name : {"sdxl", "stable-diffusion-xl", "stable-diffusion-1", "stable-diffusion-2"})
-      if (result_.model.starts_with(name)) {
-        diagnostics_.add(value.place(), fmt::format("{}: its UNet is a network of convolutions, which no operator here describes", result_.model));
-        return std::nullopt;
-      }
     std::vector<std::string> known;
     for (const CatalogueRecommendation& model : catalogue_recommendations()) known.push_back(model.name);
     for (const CatalogueModel& model : catalogue_models()) {
@@ -205,11 +205,24 @@ class WorkloadBuilder {
 
   bool positions_suffice(const Architecture& a) {
     const double q = result_.data.sequence_length;
+    if (a.unet) return levels_divide(*a.unet);
     if (a.positions != Positions::learned || q <= a.max_positions) return true;
     diagnostics_.add(
         section_["sequence_length"] ? section_["sequence_length"].place() : section_.place(),
         fmt::format("{:.0f} tokens, but {} has learned positions for {:.0f}", q, result_.model, a.max_positions));
     return false;
+  }
+
+  /// Each level of a UNet halves both sides of the latent image.
+  bool levels_divide(const Unet& unet) {
+    const double positions = std::pow(4, double(unet.channels.size()) - 1);
+    if (std::fmod(result_.data.sequence_length, positions) != 0)
+      diagnostics_.add(section_["sequence_length"].place(), fmt::format("{:.0f} positions of the latent image (its width x height) do not divide by {:.0f}, as {} levels of a UNet need",
+                                                                        result_.data.sequence_length, positions, unet.channels.size()));
+    for (const char* key : {"data", "profile"})
+      if (section_[key]) diagnostics_.add(section_[key].place(), fmt::format("a UNet has no `{}`: its samples are images of one size", key));
+    if (const View method = section_["method"]; method && !(method.is_scalar() && method.text() == "backprop")) not_simulated(method.place(), "a method beside a UNet");
+    return diagnostics_.empty();
   }
 
   bool is_recommendation() const {

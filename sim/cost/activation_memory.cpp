@@ -7,6 +7,7 @@
 #include "sim/cost/measured_layer.hpp"
 #include "sim/cost/memory.hpp"
 #include "sim/cost/selective_recompute.hpp"
+#include "sim/model/convolution.hpp"
 
 namespace trainyard {
 namespace {
@@ -126,6 +127,16 @@ Bytes head_transient(const LayerType& layer, const LayerCut& cut, const Workload
   return std::max(Bytes(0), after - logits) + element * (2 * rows * hidden * remaining_share(TensorCut::sequence, cut));
 }
 
+/// What a layer that sees samples in its own way reads of other such layers, at full recompute its whole input.
+Bytes own_input(const Module& module, LayerId layer, const LayerCut& own, DataType precision) {
+  double elements = 0;
+  for (const LayerId input : inputs_of(module, layer)) {
+    const LayerSamples& seen = module.types[index(module.layers[index(input)].type)].samples;
+    elements += seen.tokens * seen.width;
+  }
+  return element_size(precision) * (own.sequences * elements);
+}
+
 }  // namespace
 
 std::vector<RecomputeBlock> recompute_blocks(const Module& module, std::span<const LayerId> layers,
@@ -156,15 +167,17 @@ std::vector<LayerMemory> layer_memory(const Module& module, std::span<const Laye
       const LayerType& type = module.types[index(module.layers[index(layers[i])].type)];
       const LayerCut& own = each.empty() ? cut : each[i];
       const LayerActivations layer = activations_of(type, own, device, workload.precision, workload.software);
-      const Bytes input =
-          type.only_measured() ? std::min(layer.all, measured_input(module, layers[i]) * cut.sequences) : layer_input;
+      const bool convolves = has_convolution(type);
+      const Bytes input = type.only_measured() ? std::min(layer.all, measured_input(module, layers[i]) * cut.sequences)
+                          : convolves          ? std::min(layer.all, own_input(module, layers[i], own, workload.precision))
+                                               : layer_input;
       LayerMemory held;
       held.kept = i == block.from ? kept_by(layer, type, recompute[i].kind, input) : Bytes(0);
       held.rebuilt = layer.all - held.kept;
       held.logits = layer.logits;
       held.gathered = grid_blocks(type, own, workload.precision);
       held.transient = held.gathered;
-      if (is_block(type)) held.transient += backward_transient(type, own, device, workload, module.hidden);
+      if (is_block(type)) held.transient += backward_transient(type, own, device, workload, convolves ? type.samples.width : module.hidden);
       held.transient = std::max(held.transient, head_transient(type, own, workload, module.hidden, layer.logits));
       memory.push_back(held);
     }

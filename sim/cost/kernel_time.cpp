@@ -53,8 +53,15 @@ double tile_quantisation(const GemmShape& shape, int multiprocessors) {
 
 namespace {
 
+/// Operands and result of a product, each once.
+Bytes bytes_of(DataType type, const GemmShape& shape) {
+  const Bytes operands = element_size(type) * ((shape.m * shape.k + shape.k * shape.n) * shape.batch);
+  const Bytes result = std::max(element_size(type), kNarrowestResult) * (shape.m * shape.n * shape.batch);
+  return operands + result;
+}
+
 /// `multiplier`: the type in whose units the product is computed.
-Seconds product_time(const DeviceType& device, DataType type, const GemmShape& shape, const GemmCurve& curve, DataType multiplier) {
+Seconds product_time(const DeviceType& device, DataType multiplier, const GemmShape& shape, const GemmCurve& curve, Bytes moved) {
   const double work = 2 * shape.m * shape.n * shape.k * shape.batch;
   if (work == 0) return Seconds(0);
   const double padding = curve.quantisation == 0 || device.multiprocessors == 0
@@ -62,28 +69,30 @@ Seconds product_time(const DeviceType& device, DataType type, const GemmShape& s
                              : std::pow(tile_quantisation(shape, device.multiprocessors), curve.quantisation);
   const FlopsPerSecond rate = peak_of(device, multiplier) * (curve.efficiency * curve.sustained);
   const Seconds compute = Flops(work) * ((1 + curve.k_half / shape.k) * padding) / rate;
-  const Bytes operands = element_size(type) * ((shape.m * shape.k + shape.k * shape.n) * shape.batch);
-  const Bytes result = std::max(element_size(type), kNarrowestResult) * (shape.m * shape.n * shape.batch);
-  const Seconds memory = (operands + result) / (device.memory_bandwidth * kGemmBandwidthShare);
+  const Seconds memory = moved / (device.memory_bandwidth * kGemmBandwidthShare);
   return Seconds(std::cbrt(std::pow(compute.value, 3) + std::pow(memory.value, 3))) + curve.launch;
 }
 
 }  // namespace
 
 Seconds gemm_time(const DeviceType& device, DataType type, const GemmShape& shape) {
-  return product_time(device, type, shape, curve_of(device, type), type);
+  return product_time(device, type, shape, curve_of(device, type), bytes_of(type, shape));
+}
+
+Seconds convolution_time(const DeviceType& device, DataType type, const GemmShape& shape, Bytes moved) {
+  return product_time(device, type, shape, curve_of(device, type), moved);
 }
 
 Seconds batched_gemm_time(const DeviceType& device, DataType type, const GemmShape& shape) {
   const auto fills_words = [&](double side) { return std::fmod(side * element_size(type).value, kTensorCoreWord) == 0; };
   const bool aligned = fills_words(shape.m) && fills_words(shape.n) && fills_words(shape.k);
   const bool slower = peak_rate(device, DataType::fp32).has_value() && !aligned;
-  return product_time(device, type, shape, curve_of(device, type), slower ? DataType::fp32 : type);
+  return product_time(device, slower ? DataType::fp32 : type, shape, curve_of(device, type), bytes_of(type, shape));
 }
 
 Seconds grouped_gemm_time(const DeviceType& device, DataType type, const GemmShape& shape) {
   const auto own = device.grouped_gemm.find(type);
-  return product_time(device, type, shape, own == device.grouped_gemm.end() ? curve_of(device, type) : own->second, type);
+  return product_time(device, type, shape, own == device.grouped_gemm.end() ? curve_of(device, type) : own->second, bytes_of(type, shape));
 }
 
 bool has_attention_kernel(const DeviceType& device, AttentionKernel kernel) {

@@ -12,6 +12,10 @@ namespace trainyard {
 /// Zero for an empty product. InternalError when the device has no such data type.
 [[nodiscard]] Seconds gemm_time(const DeviceType& device, DataType type, const GemmShape& shape);
 
+/// As gemm_time, of an implicit product whose operands' rows overlap in memory, so that it moves `moved` and not what its sides say:
+/// tensor-core kernels of convolutions gather their windows on chip (cuDNN developer guide, implicit GEMM).
+[[nodiscard]] Seconds convolution_time(const DeviceType& device, DataType type, const GemmShape& shape, Bytes moved);
+
 /// As gemm_time, a product a head. Where a side leaves rows that are no multiple of 16 bytes, off the tensor cores, at the device's fp32 peak:
 /// cuBLAS before 11 asked for such rows (NVIDIA, Matrix Multiplication Background, table 1), and steps of BigScience with such heads show
 /// that batched products of later ones still do (fidelity study).

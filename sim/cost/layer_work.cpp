@@ -9,6 +9,7 @@
 #include "sim/cost/measured_layer.hpp"
 #include "sim/cost/scan_kernels.hpp"
 #include "sim/cost/selective_recompute.hpp"
+#include "sim/model/convolution.hpp"
 
 namespace trainyard {
 namespace {
@@ -303,7 +304,14 @@ class LayerWriter {
     out.insert(out.end(), kernels.begin() + 1, kernels.end());
   }
 
+  /// Its gradients have other shapes and move the same.
+  Kernel convolution(const Operator& op, const GemmShape& shape) const {
+    const Bytes moved = op.forward_bytes.of(cut_.tokens) * cut_.sequences + element_size(precision_) * (op.gemm_k * op.gemm_n);
+    return {OperatorClass::gemm, shape, Flops(2 * shape.m * shape.n * shape.k), moved, convolution_time(device_, precision_, shape, moved)};
+  }
+
   Kernel product(const Operator& op, const GemmShape& shape) const {
+    if (is_convolution(op)) return convolution(op, shape);
     const DataType type = op.product_type.value_or(precision_);
     const double elements = (shape.m * shape.k + shape.k * shape.n + shape.m * shape.n) * shape.batch;
     if (op.kind == OperatorClass::grouped_gemm)
@@ -420,14 +428,21 @@ class LayerWriter {
     return software_.fused_experts;
   }
 
+  /// Of a convolution a row for each element of an input position, whose inner side is the outputs that read it.
+  GemmShape input_gradient(const Operator& op, const GemmShape& s) const {
+    if (!is_convolution(op)) return {s.m, s.k, s.n, s.batch};
+    const double read = op.forward_bytes.per_token / element_size(precision_) - op.gemm_n;
+    return {s.m, read, s.n * s.k / read, s.batch};
+  }
+
   std::vector<Kernel> backward_kernels(const Operator& op) const {
     if (is_scan(op)) return scan_kernels(device_, scan_of(op), true);
     switch (op.kind) {
       case OperatorClass::gemm:
       case OperatorClass::grouped_gemm: {
         const GemmShape s = shape_of(op);
-        if (!op.trainable) return {product(op, {s.m, s.k, s.n, s.batch})};
-        return {product(op, {s.m, s.k, s.n, s.batch}), weight_gradient(op, {s.k, s.n, s.m, s.batch})};
+        if (!op.trainable) return {product(op, input_gradient(op, s))};
+        return {product(op, input_gradient(op, s)), weight_gradient(op, {s.k, s.n, s.m, s.batch})};
       }
       case OperatorClass::attention: return attention_kernels(op, true);
       case OperatorClass::embedding: return {traffic(op, scaled(op.backward_bytes, op.cut) + table_gradient(op))};
@@ -505,7 +520,7 @@ double parameter_share(const Operator& op, const LayerCut& how) {
 
 bool is_block(const LayerType& layer) {
   return std::ranges::any_of(layer.operators, [](const Operator& op) {
-    return op.core_attention || op.group == "mlp" || op.group == "experts" || op.group == "mamba";
+    return op.core_attention || op.group == "mlp" || op.group == "experts" || op.group == "mamba" || op.group == "convolution";
   });
 }
 

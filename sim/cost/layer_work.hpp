@@ -84,7 +84,7 @@ struct LayerWork {
 [[nodiscard]] LayerWork layer_work(const LayerType& layer, const LayerCut& cut, const DeviceType& device, DataType precision,
                                    const Software& software);
 
-/// A block of a transformer or one of its branches: attention, MLP, experts or a Mamba layer; not the embedding, the head or a projector.
+/// A block of a transformer or one of its branches: attention, MLP, experts, a Mamba layer or a residual block of convolutions; not the embedding, the head or a projector.
 [[nodiscard]] bool is_block(const LayerType& layer);
 /// Recompute applies to blocks (embedding and head always keep their activations) and to all layers without operators.
 [[nodiscard]] bool can_recompute(const LayerType& layer);

@@ -46,12 +46,6 @@ Bytes output_of(const Module& module, LayerId layer) {
   return profile ? profile->output : Bytes(0);
 }
 
-std::vector<LayerId> inputs_of(const Module& module, LayerId layer) {
-  const std::vector<LayerId>& named = module.layers[index(layer)].inputs;
-  if (!named.empty() || index(layer) == 0) return named;
-  return {id_at<LayerId>(index(layer) - 1)};
-}
-
 }  // namespace
 
 MeasuredPoint measured_at(const MeasuredCurve& curve, double samples) {
@@ -104,14 +98,26 @@ Bytes measured_input(const Module& module, LayerId layer) {
   return sum;
 }
 
-Bytes measured_crossing(const Module& module, LayerId last) {
-  std::vector<bool> crosses(module.layers.size(), false);
+std::vector<LayerId> inputs_of(const Module& module, LayerId layer) {
+  const std::vector<LayerId>& named = module.layers[index(layer)].inputs;
+  if (!named.empty() || index(layer) == 0) return named;
+  return {id_at<LayerId>(index(layer) - 1)};
+}
+
+std::vector<LayerId> layers_read_behind(const Module& module, LayerId last) {
+  std::vector<bool> crosses(index(last) + 1, false);
   for (std::size_t reader = index(last) + 1; reader < module.layers.size(); ++reader)
     for (const LayerId input : inputs_of(module, id_at<LayerId>(reader)))
       if (index(input) <= index(last)) crosses[index(input)] = true;
-  Bytes sum{};
+  std::vector<LayerId> layers;
   for (std::size_t layer = 0; layer < crosses.size(); ++layer)
-    if (crosses[layer]) sum += output_of(module, id_at<LayerId>(layer));
+    if (crosses[layer]) layers.push_back(id_at<LayerId>(layer));
+  return layers;
+}
+
+Bytes measured_crossing(const Module& module, LayerId last) {
+  Bytes sum{};
+  for (const LayerId layer : layers_read_behind(module, last)) sum += output_of(module, layer);
   return sum;
 }
 

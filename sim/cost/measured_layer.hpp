@@ -30,6 +30,11 @@ namespace trainyard {
 /// reads samples, which are not counted.
 [[nodiscard]] Bytes measured_input(const Module& module, LayerId layer);
 
+/// The layers whose outputs a layer reads: those named, else the one before.
+[[nodiscard]] std::vector<LayerId> inputs_of(const Module& module, LayerId layer);
+/// Those before a cut behind layer `last` that layers behind it read, each once, in order.
+[[nodiscard]] std::vector<LayerId> layers_read_behind(const Module& module, LayerId last);
+
 /// Bytes of one sample that pass a cut behind layer `last`: every output before it that is read behind it, once.
 [[nodiscard]] Bytes measured_crossing(const Module& module, LayerId last);
 

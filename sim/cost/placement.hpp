@@ -75,6 +75,8 @@ struct StageRole {
   [[nodiscard]] StageRole in_largest() const;
   /// Elements that a layer of this type gives to the next of one device's micro-batch; `hidden`: the module's.
   [[nodiscard]] double output_elements(const LayerType& layer, double hidden) const;
+  /// Elements that pass a cut behind layer `last`: every output before it that is read behind it, once.
+  [[nodiscard]] double crossing_elements(const Module& module, LayerId last) const;
   [[nodiscard]] LayerHome home(LayerId layer) const;
   [[nodiscard]] bool leaves_device() const;        ///< any state of any layer
   /// In which gradients are exchanged: the Plan's, else the software's.

@@ -133,8 +133,7 @@ Bytes micro_batch_activations(const Placement& placement, int from, int to, Data
     return measured_crossing(*placement.module, placement.roles[std::min(from, to)].layers.back()) * (cut.sequences * placement.data_size[from]);
   const StageRole& earlier = placement.roles[std::min(from, to)];
   if (!earlier.seen.empty()) {
-    const LayerType& last = placement.module->types[index(placement.module->layers[index(earlier.layers.back())].type)];
-    return element_size(precision) * (earlier.output_elements(last, placement.module->hidden) * earlier.cut.context * placement.data_size[std::min(from, to)]);
+    return element_size(precision) * (earlier.crossing_elements(*placement.module, earlier.layers.back()) * earlier.cut.context * placement.data_size[std::min(from, to)]);
   }
   return element_size(precision) * (cut.sequences * cut.context * placement.data_size[from] * cut.tokens * placement.module->hidden);
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sim/cost/measured_layer.hpp"
 #include "sim/cost/placement.hpp"
 
 namespace trainyard {
@@ -47,6 +48,13 @@ double StageRole::output_elements(const LayerType& layer, double hidden) const {
   const LayerSamples& own = layer.samples;
   const double rows = own.tokens > 0 ? own_samples * own.sequences * own.tokens : cut.sequences * cut.tokens;
   return rows * (own.width > 0 ? own.width : hidden);
+}
+
+double StageRole::crossing_elements(const Module& module, LayerId last) const {
+  const auto elements = [&](LayerId layer) { return output_elements(module.types[index(module.layers[index(layer)].type)], module.hidden); };
+  double sum = 0;
+  for (const LayerId layer : layers_read_behind(module, last)) sum += elements(layer);
+  return std::max(sum, elements(last));
 }
 
 LayerCut StageRole::plain_cut(std::size_t i) const {

@@ -209,8 +209,7 @@ Bytes transfer_bytes(const StageRole& role, const Module& module, const Workload
                      int receivers) {
   if (only_measured(module)) return measured_crossing(module, last) * role.cut.sequences;
   const bool sliced = role.cut.tensor > 1 && (role.cut.grid.members() > 1 || role.cut.sequence_parallel || workload.software.pipeline_scatter_gather);
-  const LayerType& type = module.types[index(module.layers[index(last)].type)];
-  const Bytes whole = element_size(workload.precision) * role.output_elements(type, module.hidden);
+  const Bytes whole = element_size(workload.precision) * role.crossing_elements(module, last);
   return sliced ? whole * (role.cut.context / double(std::max(senders, receivers))) : whole;
 }
 

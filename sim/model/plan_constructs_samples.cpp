@@ -2,6 +2,7 @@
 // line is one.
 #include <set>
 
+#include "sim/model/convolution.hpp"
 #include "sim/model/plan_check.hpp"
 #include "sim/model/plan_questions.hpp"
 
@@ -49,7 +50,29 @@ bool activations_leave(const Question& q) {
   return orders || any_layer_settings(q, [](const Settings& s) { return s.home.at(State::activations) != Home{}; });
 }
 
-bool seen_otherwise(const LayerType& type) { return type.samples.width > 0 || type.samples.sequences != 1; }
+/// Their rows would overlap at the cut's edges, and channels would be summed over the members.
+bool cuts_convolutions(const Question& q) {
+  return any_stage(q, [&](const Stage& stage) {
+    return std::ranges::any_of(layers_of(stage), [&](LayerId layer) {
+      return is_of_type(q, layer, [](const LayerType& type) { return has_convolution(type); }) &&
+             std::ranges::any_of(*q.settings_at(stage, layer).layout, [](const Axis& axis) {
+               return axis.kind != AxisKind::data && axis.kind != AxisKind::shard && axis.size() > 1;
+             });
+    });
+  });
+}
+
+bool slices_convolutions(const Question& q) {
+  return any_stage(q, [&](const Stage& stage) {
+    return std::ranges::any_of(layers_of(stage), [&](LayerId layer) {
+      const Settings& settings = q.settings_at(stage, layer);
+      return is_of_type(q, layer, [](const LayerType& type) { return has_convolution(type); }) &&
+             (settings.slices->rows > 1 || settings.slices->columns > 1 || *settings.redundant_forward);
+    });
+  });
+}
+
+bool seen_otherwise(const LayerType& type) { return !has_convolution(type) && (type.samples.width > 0 || type.samples.sequences != 1); }
 
 bool cuts_encoder_by_context(const Question& q) {
   return any_stage(q, [&](const Stage& stage) {
@@ -73,6 +96,8 @@ constexpr Construct kOfSamples[] = {
        return lengths_vary(q) && any_layer_settings(q, [](const Settings& s) { return *s.redundant_forward; });
      }},
     {"a `context` axis over an encoder", cuts_encoder_by_context},
+    {"an axis other than `data` and `shard` over convolutions", cuts_convolutions},
+    {"`slices` or `redundant_forward` with convolutions", slices_convolutions},
 };
 
 }  // namespace

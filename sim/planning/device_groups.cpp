@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "sim/model/convolution.hpp"
+
 namespace trainyard {
 namespace {
 
@@ -24,7 +26,7 @@ std::map<KindKey, int> kinds_of(const Cluster& cluster) {
 bool divides_heads(const Module& module, int tensor) {
   for (const LayerType& type : module.types)
     for (const Operator& op : type.operators)
-      if (op.attention.heads % tensor != 0 || op.attention.key_value_heads % tensor != 0) return false;
+      if ((tensor > 1 && is_convolution(op)) || op.attention.heads % tensor != 0 || op.attention.key_value_heads % tensor != 0) return false;
   return true;
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "sim/model/convolution.hpp"
+
 namespace trainyard {
 namespace {
 
@@ -35,7 +37,7 @@ int data_stride(const LayerLayout& layout) { return layout.tensor_inside ? layou
 bool divides_heads(const Module& module, int tensor) {
   return std::ranges::all_of(module.types, [&](const LayerType& type) {
     return std::ranges::all_of(type.operators, [&](const Operator& op) {
-      return op.attention.heads % tensor == 0 && op.attention.key_value_heads % tensor == 0;
+      return (tensor == 1 || !is_convolution(op)) && op.attention.heads % tensor == 0 && op.attention.key_value_heads % tensor == 0;
     });
   });
 }

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "sim/cost/memory.hpp"
+#include "sim/model/convolution.hpp"
 #include "sim/planning/estimate.hpp"
 #include "sim/planning/plan_text.hpp"
 #include "sim/routing/router.hpp"
@@ -26,6 +27,7 @@ struct Candidate {
 /// What Megatron's rules need to know of the model.
 struct ModelSizes {
   int layers = 0, heads = 0, key_value_heads = 0, experts = 1;
+  bool convolves = false;
 };
 
 ModelSizes sizes_of(const Workload& workload) {
@@ -34,6 +36,7 @@ ModelSizes sizes_of(const Workload& workload) {
   for (const Layer& layer : module.layers)
     for (const Operator& op : module.types[index(layer.type)].operators) {
       sizes.experts = std::max(sizes.experts, op.items);
+      sizes.convolves = sizes.convolves || is_convolution(op);
       if (op.attention.heads == 0) continue;
       sizes.heads = op.attention.heads;
       sizes.key_value_heads = op.attention.key_value_heads;
@@ -74,9 +77,10 @@ class UniformSearch {
         }
       smallest_node = std::min(smallest_node, count);
     }
-    for (int tensor = 1; tensor <= int(smallest_node); tensor *= 2)
+    const int most_tensor = sizes_.convolves ? 1 : int(smallest_node);
+    for (int tensor = 1; tensor <= most_tensor; tensor *= 2)
       if (sizes_.heads % tensor == 0 && sizes_.key_value_heads % tensor == 0)
-        for (context_degree_ = 1; context_degree_ <= options_.most_context; context_degree_ *= 2) enumerate_pipelines(devices, tensor);
+        for (context_degree_ = 1; context_degree_ <= (sizes_.convolves ? 1 : options_.most_context); context_degree_ *= 2) enumerate_pipelines(devices, tensor);
   }
 
   void enumerate_pipelines(const std::vector<DeviceId>& devices, int tensor) {

@@ -41,6 +41,16 @@ TEST_CASE("a product a head leaves the tensor cores where a side is no multiple 
   CHECK(batched_gemm_time(device, DataType::bf16, odd).value == Approx(compute).epsilon(0.001));
 }
 
+TEST_CASE("a convolution computes as its implicit product and moves its input once") {
+  // 3 x 3 from 64 to 64 channels: windows of 576 elements, of which 64 are read from memory.
+  const GemmShape shape{65536, 64, 576, 1};
+  const double compute = 2.0 * 65536 * 64 * 576 * (1 + 100 / 576.0) / (100e12 * 0.4);
+  const Bytes moved(2 * (65536.0 * 128 + 576 * 64));
+  CHECK(convolution_time(ideal(), DataType::bf16, shape, moved).value ==
+        Approx(std::cbrt(std::pow(compute, 3) + std::pow(moved.value / 0.85e12, 3)) + 3e-6));
+  CHECK(convolution_time(ideal(), DataType::bf16, shape, moved) < gemm_time(ideal(), DataType::bf16, shape));
+}
+
 TEST_CASE("a thin product is limited by memory") {
   const double memory = (1.0 * 8192 + 8192.0 * 8192 + 8192) * 2 / 0.85e12;
   CHECK(gemm_time(ideal(), DataType::bf16, {1, 8192, 8192, 1}).value == Approx(memory + 3e-6).epsilon(0.01));

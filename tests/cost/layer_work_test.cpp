@@ -123,3 +123,23 @@ TEST_CASE("rows of fp8 experts are padded in copies, but not in bf16 nor where t
   CHECK(padded("{preset: nemo-2024, deduplicates_dispatch: true}", "fp8", false) == 0);
   CHECK(padded("{preset: nemo-2024, fused_experts: true}", "fp8", false) == 0);
 }
+
+TEST_CASE("a convolution's gradients have the shapes of convolutions") {
+  const Workload workload = fixture::workload("sdxl", 16384, "torchtitan-2024", "bf16");
+  const Cluster cluster = fixture::one_node("A100-SXM4-80GB");
+  const auto pieces_of = [&](std::size_t layer, double tokens, const std::string& name) {
+    LayerCut cut = cut_of(1);
+    cut.tokens = tokens;
+    const LayerType& type = workload.modules[0].types[index(workload.modules[0].layers[layer].type)];
+    const LayerWork work = layer_work(type, cut, cluster.type_of(DeviceId(0)), workload.precision, workload.software);
+    std::vector<GemmShape> shapes;
+    for (const auto* pieces : {&work.forward, &work.backward})
+      for (const Piece& piece : *pieces)
+        if (piece.name == name) shapes.push_back(piece.kernel->shape);
+    return shapes;
+  };
+  // From 320 to 640 channels over 4,096 positions; the input gradient's windows are of outputs.
+  CHECK(pieces_of(4, 4096, "convolution_1") == std::vector<GemmShape>{{4096, 640, 9 * 320, 1}, {4096, 320, 9 * 640, 1}, {9 * 320, 640, 4096, 1}});
+  // At every second position: four inputs an output, each of which 9/4 outputs read.
+  CHECK(pieces_of(3, 4096, "shrink") == std::vector<GemmShape>{{4096, 320, 9 * 320, 1}, {4096, 4 * 320, 9 * 320 / 4.0, 1}, {9 * 320, 320, 4096, 1}});
+}

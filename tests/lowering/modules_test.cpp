@@ -1,6 +1,7 @@
 // Encoders of images before a pipeline, and embedding tables in copies.
 #include <catch2/catch.hpp>
 
+#include "sim/cost/placement.hpp"
 #include "tests/lowering/run_plan.hpp"
 #include "tests/lowering/toy.hpp"
 
@@ -172,4 +173,18 @@ TEST_CASE("a tenth of the average counts in each of ten steps") {
   const Plan plan = with_tables(make_plan({.data = 4}, cluster, workload),
                                 {equal_axis(AxisKind::items, 2), equal_axis(AxisKind::data, 2)}, 10);
   CHECK(run_plan(plan, workload, cluster).report.step_time.value == Approx(1e-3 + 32e-6).epsilon(1e-6));
+}
+
+TEST_CASE("a cut carries what layers behind it read of those before it, each once") {
+  // Layer 3 reads layers 2 and 0: behind layer 1 pass the outputs of 1 and 0, behind layer 0 its own, read twice.
+  Workload workload = make_workload({.layers = 4});
+  Module& module = workload.modules[0];
+  module.layers[3].inputs = {id_at<LayerId>(2), id_at<LayerId>(0)};
+  StageRole role;
+  role.cut.sequences = 1;
+  role.cut.tokens = 10;
+  const double one = 10 * module.hidden;
+  CHECK(role.crossing_elements(module, id_at<LayerId>(0)) == one);
+  CHECK(role.crossing_elements(module, id_at<LayerId>(1)) == 2 * one);
+  CHECK(role.crossing_elements(module, id_at<LayerId>(2)) == 2 * one);
 }

@@ -1,4 +1,4 @@
-// MLPerf Training v4.0 to v5.1, language models: logged step time and memory, layout from the submitted configuration.
+// MLPerf Training v4.0 to v5.1, language models and diffusion: logged step time and memory, layout from the submitted configuration.
 #include <fmt/format.h>
 
 #include "validation/sources/models.hpp"
@@ -39,6 +39,26 @@ void map_flux(const CsvRow& row, Measurement& into) {
   set_run(into, run);
 }
 
+/// The UNet of Stable Diffusion 2 on latents of 64 x 64; latents and the text's states come from files, weights and gradients are fp16, and one
+/// graph runs an iteration (conf/custom.yaml of NVIDIA's implementation: images_moments, clip_encoded, precision 16, capture_cudagraph_iters).
+/// One micro-batch fills the batch, so that all GPUs are data-parallel.
+void map_unet(const CsvRow& row, Measurement& into) {
+  if (row["mbs"].empty()) throw Unmapped("the micro-batch is not printed");
+  TrainingRun run;
+  run.site = nvidia_site(row["accelerator"], into.gpus);
+  run.gpus = into.gpus;
+  run.model = "{unet: {channels: [320, 640, 1280, 1280], transformers: [1, 1, 1, 0], heads: [5, 10, 20, 20], text_tokens: 77, text_width: 1024}}";
+  run.micro_batch = row.count("mbs");
+  run.global_batch = row.count("gbs");
+  if (run.micro_batch * into.gpus != run.global_batch) throw Unmapped("the printed layout does not match the run");
+  run.sequence_length = 4096;
+  run.precision = "fp16";
+  run.software = "{preset: nemo-2024, cuda_graphs: true}";
+  into.step_time_s = row.number("train_step_s");
+  into.group = nvidia_group(into.gpu, "stable-diffusion-2.1");
+  set_run(into, run);
+}
+
 void map(const CsvRow& row, Measurement& into) {
   into.gpu = nvidia_gpu(row["accelerator"]);
   into.model = row["benchmark"];
@@ -48,6 +68,7 @@ void map(const CsvRow& row, Measurement& into) {
   into.memory_kind = MemoryKind::last_stage;
   refuse_other_workloads(into.model);
   if (row.is("benchmark", "flux1")) return map_flux(row, into);
+  if (row.is("benchmark", "stable_diffusion")) return map_unet(row, into);
   const std::string model = row.is("benchmark", "gpt3") ? "GPT3-175B" : into.model;
   into.group = nvidia_group(into.gpu, published_model(model).name);
   if (!row.is("cfg_check", "ok")) throw Unmapped("the printed layout does not match the run");

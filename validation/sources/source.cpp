@@ -20,8 +20,7 @@ constexpr std::array kOthers{OtherWorkload{"moe 352b", "mixture of experts whose
                              OtherWorkload{"nemotron_3_5", "hybrid whose sizes are not printed"},
                              OtherWorkload{"qwen3_next", "hybrid of attention and gated delta-rule layers"},
                              OtherWorkload{"wan 2.1", "video diffusion whose recompute is not printed: without it 37,440 tokens a sample do not fit"},
-                             OtherWorkload{"transgan", "generator of images"},
-                             OtherWorkload{"stable_diffusion", "image diffusion by a network of convolutions, which no operator here describes"}};
+                             OtherWorkload{"transgan", "generator of images"}};
 
 std::string lower_case(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
