@@ -24,6 +24,7 @@ struct VisionTower {
   double positions = 0;       ///< rows of the table of learned positions; 0: rotary
   double extra = 0;           ///< further parameters: class token, positions of tiles
   double merge = 1;
+  double frames = 1;          ///< frames of a video that a patch joins; an image is repeated as often
   double project = 0;         ///< width inside the projector; 0: one product
   double projectors = 1;      ///< the last layers' and those of layers before (DeepStack), which the language model adds
   bool audio = false;         ///< sounds instead of images: a patch is what a frame sees of them

@@ -153,23 +153,62 @@ bool draw_lengths(const View& section, const std::string& directory, Workload& w
   return true;
 }
 
+/// What the encoder sees of each sample: images, and the pictures into which it joins the frames of a video, the last of them filled up.
+class Pictures {
+ public:
+  Pictures(const View& section, double joined_frames) : images_(section["images"]), frames_(section["frames"]), joined_(std::max(1.0, joined_frames)) {}
+
+  [[nodiscard]] bool vary() const { return images_.is_list() || frames_.is_list(); }
+  [[nodiscard]] View place() const { return frames_ ? frames_ : images_; }
+  /// Of sample number i.
+  [[nodiscard]] double of(std::size_t i) const {
+    const double images = images_.is_list() ? double(images_.at(i % images_.size()).integer()) : images_.number_or(frames_ ? 0 : 1);
+    return images + std::ceil(frames(i) / joined_);
+  }
+  [[nodiscard]] double frames(std::size_t i) const {
+    return double(frames_.is_list() ? frames_.at(i % frames_.size()).integer() : frames_.integer_or(0));
+  }
+  [[nodiscard]] std::string text(double mean) const {
+    return fmt::format("{:g} {} on average", mean, frames_ ? fmt::format("images, or {:g} joined frames,", joined_) : "images");
+  }
+
+ private:
+  View images_, frames_;
+  double joined_;
+};
+
+/// A sample's frames and images become tokens, which are part of its sequence.
+bool fit_in_sequence(const Pictures& pictures, double samples, const Workload& workload, Diagnostics& diagnostics) {
+  const std::vector<LayerType>& types = workload.modules.front().types;
+  const auto projector = std::ranges::find(types, "projector", &LayerType::name);
+  for (std::size_t i = 0; i < std::size_t(samples); ++i) {
+    const double tokens = pictures.of(i) * projector->samples.tokens;
+    if (pictures.frames(i) == 0 || tokens <= workload.data.sequence_length) continue;
+    diagnostics.add(pictures.place().place(), fmt::format("a sample of {:.0f} frames has {:.0f} tokens of pictures, more than sequence_length {:.0f}", pictures.frames(i),
+                                                          tokens, workload.data.sequence_length));
+    return false;
+  }
+  return true;
+}
+
 /// The mean goes to the encoder's layers, what a sample has over it to the batch.
-void read_images(const View& images, Workload& workload, Diagnostics& diagnostics) {
+void read_pictures(const View& section, double joined_frames, Workload& workload, Diagnostics& diagnostics) {
   Data& data = workload.data;
+  const Pictures pictures(section, joined_frames);
   const auto sees_images = [](const LayerType& type) { return type.samples.width > 0; };
-  if (!std::ranges::any_of(workload.modules.front().types, sees_images))
-    return diagnostics.add(images.place(), "images need a model with an encoder of images");
-  double mean = images.is_list() ? 0 : images.number();
-  if (images.is_list()) {
+  if (!std::ranges::any_of(workload.modules.front().types, sees_images) || (section["frames"] && joined_frames == 0))
+    return diagnostics.add(pictures.place().place(), fmt::format("{} need a model with an encoder of images", section["frames"] ? "frames" : "images"));
+  if (!fit_in_sequence(pictures, pictures.vary() ? workload.global_batch : 1, workload, diagnostics)) return;
+  double mean = pictures.vary() ? 0 : pictures.of(0);
+  if (pictures.vary()) {
     if (data.batch.empty())
       data.batch.assign(std::size_t(workload.global_batch),
                         {data.sequence_length, data.sequence_length, data.sequence_length * data.sequence_length});
-    for (std::size_t i = 0; i < data.batch.size(); ++i)
-      mean += data.batch[i].images = double(images.at(i % images.size()).integer());
+    for (std::size_t i = 0; i < data.batch.size(); ++i) mean += data.batch[i].images = pictures.of(i);
     mean /= double(data.batch.size());
-    if (mean == 0) return diagnostics.add(images.place(), "no sample has an image");
+    if (mean == 0) return diagnostics.add(pictures.place().place(), "no sample has an image");
     for (SampleSize& sample : data.batch) sample.images /= mean;
-    data.batch_text += fmt::format("{}{:g} images on average", data.batch_text.empty() ? "" : ", ", mean);
+    data.batch_text += (data.batch_text.empty() ? "" : ", ") + pictures.text(mean);
   }
   for (LayerType& type : workload.modules.front().types)
     if (sees_images(type)) type.samples.sequences = mean;
@@ -209,6 +248,10 @@ Schema data_schema() {
                         list(integer(between(0, 1e4), "images"), between(1, 1 << 20), "of the samples, in turn")},
                        "images of a sample, for models with an encoder of images"),
                 "1"),
+       optional("frames",
+                one_of({integer(between(0, 1e5), "of every sample"),
+                        list(integer(between(0, 1e5), "frames"), between(1, 1 << 20), "of the samples, in turn")},
+                       "frames of a sample's video, of which the encoder joins as many in a patch as the model says; beside `images`, else instead")),
        optional(
            "lengths",
            one_of(
@@ -233,19 +276,19 @@ Schema data_schema() {
       "samples of different length");
 }
 
-void read_data(const View& section, const std::string& directory, Workload& workload, Diagnostics& diagnostics) {
+void read_data(const View& section, const std::string& directory, Workload& workload, Diagnostics& diagnostics, double joined_frames) {
   Data& data = workload.data;
   if (data.sequence_length == 0) return diagnostics.add(section.place(), "data needs samples with tokens");
-  if (!section["lengths"] && !section["images"])
-    return diagnostics.add(section.place(), "data says `lengths` or `images`");
-  const bool varies = section["lengths"] || section["images"].is_list();
+  const bool sees = section["images"] || section["frames"];
+  if (!section["lengths"] && !sees) return diagnostics.add(section.place(), "data says `lengths`, `images` or `frames`");
+  const bool varies = section["lengths"] || section["images"].is_list() || section["frames"].is_list();
   if (const std::string why = varies ? refused(workload) : ""; !why.empty())
     return diagnostics.add(section.place(), why);
   if (varies && workload.global_batch > kMostSamples)
     return diagnostics.add(section.place(), fmt::format("a batch of {}: at most {:.0f} samples that differ",
                                                         workload.global_batch, kMostSamples));
   if (section["lengths"] && !draw_lengths(section, directory, workload, diagnostics)) return;
-  if (section["images"]) read_images(section["images"], workload, diagnostics);
+  if (sees) read_pictures(section, joined_frames, workload, diagnostics);
 }
 
 }  // namespace trainyard

@@ -65,6 +65,7 @@ constexpr VisionSize kVisionSizes[] = {
     {"positions", &VisionTower::positions, "rows of the table of learned positions; default: rotary"},
     {"extra", &VisionTower::extra, "further parameters: class token, positions of tiles"},
     {"merge", &VisionTower::merge, "patches that become one token of the language model; default: 1"},
+    {"frames", &VisionTower::frames, "frames of a video that a patch joins; default: 1"},
     {"project", &VisionTower::project, "width inside the projector; default: one product"},
     {"projectors", &VisionTower::projectors, "default: 1"},
 };

@@ -79,7 +79,7 @@ class WorkloadBuilder {
     if (section_["profile"] && profile.columns.empty() && diagnostics_.empty())
       diagnostics_.add(section_["profile"].place(), "the files hold no measured size");
     if (section_["profile"] && !result_.modules.empty()) measure_model(result_.modules.front(), profile, diagnostics_);
-    if (section_["data"] && !result_.modules.empty()) read_data(section_["data"], directory_, result_, diagnostics_);
+    if (section_["data"] && !result_.modules.empty()) read_data(section_["data"], directory_, result_, diagnostics_, joined_frames(architecture));
     return std::move(result_);
   }
 
@@ -202,6 +202,9 @@ class WorkloadBuilder {
     diagnostics_.add(config.place(), fmt::format("{}: {}", path, file.error));
     return std::nullopt;
   }
+
+  /// Frames of a video that a patch joins; 0 without an encoder of images.
+  static double joined_frames(const std::optional<Architecture>& a) { return a && a->vision && !a->vision->audio ? a->vision->frames : 0; }
 
   bool positions_suffice(const Architecture& a) {
     const double q = result_.data.sequence_length;

@@ -86,6 +86,40 @@ TEST_CASE("samples with different numbers of images") {
   CHECK(tokens_per_step(workload) == 8 * 2048);
 }
 
+TEST_CASE("an encoder joins the frames of a video, two in a patch") {
+  // 1,024 patches of a picture, 4 of which make a token: 32 pictures of 64 frames are 8,192 tokens.
+  const std::string qwen = "{model: qwen2.5-vl-7b, sequence_length: 8192, global_batch: 4, data: ";
+  const Workload video = read(qwen + "{frames: 64}}").workload;
+  CHECK(type_of(video, "vision_0").samples == LayerSamples{32, 1024, 1280, false});
+  CHECK(type_of(video, "projector").samples == LayerSamples{32, 256, 3584, false});
+  // The same work as of so many images.
+  CHECK(video.modules == read(qwen + "{images: 32}}").workload.modules);
+  CHECK(type_of(read(qwen + "{frames: 7, images: 2}}").workload, "vision_0").samples.sequences == 4 + 2);
+  // An encoder that joins none sees each frame.
+  CHECK(type_of(read("{model: llava-1.5-7b, sequence_length: 4096, global_batch: 4, data: {frames: 7}}").workload, "vision_0").samples.sequences == 7);
+}
+
+TEST_CASE("samples with videos of different length") {
+  const Workload workload = read("{model: qwen3-vl-8b, sequence_length: 8192, global_batch: 4, data: {frames: [0, 16, 63]}}").workload;
+  // 0, 8, 32 and 0 pictures: 10 on average.
+  CHECK(type_of(workload, "vision_0").samples.sequences == 10);
+  REQUIRE(workload.data.batch.size() == 4);
+  CHECK(workload.data.batch[1].images == Approx(0.8));
+  CHECK(workload.data.batch[2].images == Approx(3.2));
+  CHECK(workload.data.batch[3].images == 0);
+  CHECK(workload.data.batch_text == "10 images, or 2 joined frames, on average");
+}
+
+TEST_CASE("mistakes around videos") {
+  CHECK(read("{model: llama-2-7b, sequence_length: 2048, global_batch: 8, data: {frames: 2}}").error ==
+        "w.yaml:1:76: data.frames: frames need a model with an encoder of images");
+  CHECK(read("{model: qwen2-audio-7b, sequence_length: 2048, global_batch: 8, data: {frames: 2}}").error ==
+        "w.yaml:1:80: data.frames: frames need a model with an encoder of images");
+  CHECK(read("{model: qwen2-vl-7b, sequence_length: 4096, global_batch: 8, data: {frames: [8, 64]}}").error ==
+        "w.yaml:1:77: data.frames: a sample of 64 frames has 8192 tokens of pictures, more than sequence_length 4096");
+  CHECK(read("{model: qwen2-vl-7b, sequence_length: 4096, global_batch: 8, data: {frames: [0]}}").error == "w.yaml:1:77: data.frames: no sample has an image");
+}
+
 TEST_CASE("mistakes around images") {
   CHECK(read("{model: llama-2-7b, sequence_length: 2048, global_batch: 8, data: {images: 2}}").error ==
         "w.yaml:1:76: data.images: images need a model with an encoder of images");
@@ -94,7 +128,7 @@ TEST_CASE("mistakes around images") {
   CHECK(read(kLlava + ", frozen: [vision, language, projector]}").error ==
         "w.yaml:1:71: frozen: nothing is left to train");
   CHECK(read(kLlava + ", data: {images: [0]}}").error == "w.yaml:1:78: data.images: no sample has an image");
-  CHECK(read(kLlava + ", data: {batching: varying}}").error == "w.yaml:1:69: data: data says `lengths` or `images`");
+  CHECK(read(kLlava + ", data: {batching: varying}}").error == "w.yaml:1:69: data: data says `lengths`, `images` or `frames`");
 }
 
 TEST_CASE("a hybrid model has one branch a layer") {
