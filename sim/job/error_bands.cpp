@@ -65,7 +65,7 @@ std::string architecture_of(const Workload& workload) {
   if (workload.modules.size() > 1) return "several modules";
   const Module& module = workload.modules.front();
   if (std::ranges::all_of(module.types, &LayerType::only_measured)) return "measured layers";
-  for (const auto& [group, name] : {std::pair{"mamba", "hybrid"}, {"tables", "recommendation"}, {"modulation", "diffusion"}, {"vision", "vision and language"}, {"experts", kExperts}})
+  for (const auto& [group, name] : {std::pair{"mamba", "hybrid"}, {"tables", "recommendation"}, {"modulation", "diffusion"}, {"convolution", "convolutional"}, {"vision", "vision and language"}, {"experts", kExperts}})
     if (has_group(module, group)) return name;
   return "dense";
 }
