@@ -14,8 +14,8 @@
 #include <set>
 
 #include "sim/cost/memory.hpp"
-#include "sim/model/convolution.hpp"
 #include "sim/planning/budget.hpp"
+#include "sim/planning/device_groups.hpp"
 #include "sim/planning/estimate.hpp"
 #include "sim/planning/finalists.hpp"
 #include "sim/planning/layer_runs.hpp"
@@ -104,10 +104,7 @@ class ExhaustiveSearch {
     if (int(devices.size()) % tensor != 0 || micro_batch_ % (int(devices.size()) / tensor) != 0) return false;
     for (std::size_t i = 0; i < devices.size(); ++i)
       if (node_of(devices[i]) != node_of(devices[i - i % std::size_t(tensor)])) return false;
-    for (const LayerType& type : costs_.module().types)
-      for (const Operator& op : type.operators)
-        if ((tensor > 1 && is_convolution(op)) || op.attention.heads % tensor != 0 || op.attention.key_value_heads % tensor != 0) return false;
-    return true;
+    return divides_heads(costs_.module(), tensor);
   }
 
   /// Null where these GPUs cannot be cut so.

@@ -50,37 +50,32 @@ bool activations_leave(const Question& q) {
   return orders || any_layer_settings(q, [](const Settings& s) { return s.home.at(State::activations) != Home{}; });
 }
 
+/// Any layer of such a type with such settings.
+template <class OfType, class OfSettings>
+bool any_of_type_with(const Question& q, OfType of_type, OfSettings of_settings) {
+  return any_stage(q, [&](const Stage& stage) {
+    return std::ranges::any_of(layers_of(stage),
+                               [&](LayerId layer) { return is_of_type(q, layer, of_type) && of_settings(q.settings_at(stage, layer)); });
+  });
+}
+
+bool convolves(const LayerType& type) { return has_convolution(type); }
+
 /// Their rows would overlap at the cut's edges, and channels would be summed over the members.
 bool cuts_convolutions(const Question& q) {
-  return any_stage(q, [&](const Stage& stage) {
-    return std::ranges::any_of(layers_of(stage), [&](LayerId layer) {
-      return is_of_type(q, layer, [](const LayerType& type) { return has_convolution(type); }) &&
-             std::ranges::any_of(*q.settings_at(stage, layer).layout, [](const Axis& axis) {
-               return axis.kind != AxisKind::data && axis.kind != AxisKind::shard && axis.size() > 1;
-             });
-    });
+  return any_of_type_with(q, convolves, [](const Settings& s) {
+    return std::ranges::any_of(*s.layout, [](const Axis& axis) { return axis.kind != AxisKind::data && axis.kind != AxisKind::shard && axis.size() > 1; });
   });
 }
 
 bool slices_convolutions(const Question& q) {
-  return any_stage(q, [&](const Stage& stage) {
-    return std::ranges::any_of(layers_of(stage), [&](LayerId layer) {
-      const Settings& settings = q.settings_at(stage, layer);
-      return is_of_type(q, layer, [](const LayerType& type) { return has_convolution(type); }) &&
-             (settings.slices->rows > 1 || settings.slices->columns > 1 || *settings.redundant_forward);
-    });
-  });
+  return any_of_type_with(q, convolves, [](const Settings& s) { return s.slices->rows > 1 || s.slices->columns > 1 || *s.redundant_forward; });
 }
 
 bool seen_otherwise(const LayerType& type) { return !has_convolution(type) && (type.samples.width > 0 || type.samples.sequences != 1); }
 
 bool cuts_encoder_by_context(const Question& q) {
-  return any_stage(q, [&](const Stage& stage) {
-    return std::ranges::any_of(layers_of(stage), [&](LayerId layer) {
-      return is_of_type(q, layer, seen_otherwise) &&
-             axis_size(*q.settings_at(stage, layer).layout, AxisKind::context) > 1;
-    });
-  });
+  return any_of_type_with(q, seen_otherwise, [](const Settings& s) { return axis_size(*s.layout, AxisKind::context) > 1; });
 }
 
 constexpr Construct kOfSamples[] = {

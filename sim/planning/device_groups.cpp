@@ -23,13 +23,6 @@ std::map<KindKey, int> kinds_of(const Cluster& cluster) {
   return kinds;
 }
 
-bool divides_heads(const Module& module, int tensor) {
-  for (const LayerType& type : module.types)
-    for (const Operator& op : type.operators)
-      if ((tensor > 1 && is_convolution(op)) || op.attention.heads % tensor != 0 || op.attention.key_value_heads % tensor != 0) return false;
-  return true;
-}
-
 /// How two nodes reach each other.
 struct Way {
   bool direct = false;
@@ -52,6 +45,13 @@ std::vector<DeviceId> gpus_of(const Cluster& cluster, NodeId node) {
   for (const DeviceId id : cluster.nodes[index(node)].devices)
     if (cluster.devices[index(id)].kind == DeviceKind::gpu) gpus.push_back(id);
   return gpus;
+}
+
+bool divides_heads(const Module& module, int tensor) {
+  for (const LayerType& type : module.types)
+    for (const Operator& op : type.operators)
+      if ((tensor > 1 && is_convolution(op)) || op.attention.heads % tensor != 0 || op.attention.key_value_heads % tensor != 0) return false;
+  return true;
 }
 
 std::vector<NodeId> nodes_with_gpus(const Cluster& cluster) {

@@ -25,6 +25,9 @@ struct TensorUnit {
 /// first use over the whole cluster.
 [[nodiscard]] std::vector<TensorUnit> tensor_units(const Cluster& cluster, std::span<const NodeId> nodes, int tensor);
 
+/// Whether a tensor axis of this size cuts every layer: heads into equal parts, and no convolution.
+[[nodiscard]] bool divides_heads(const Module& module, int tensor);
+
 /// Powers of two up to the smallest node's GPUs (of those nodes) that divide the model's heads.
 [[nodiscard]] std::vector<int> tensor_sizes(const Cluster& cluster, std::span<const NodeId> nodes, const Workload& workload);
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "sim/model/convolution.hpp"
+#include "sim/planning/device_groups.hpp"
 
 namespace trainyard {
 namespace {
@@ -33,14 +33,6 @@ std::vector<int> group_starts(int devices, int stride, int count) {
 
 int tensor_stride(const LayerLayout& layout) { return layout.tensor_inside ? 1 : layout.data; }
 int data_stride(const LayerLayout& layout) { return layout.tensor_inside ? layout.tensor : 1; }
-
-bool divides_heads(const Module& module, int tensor) {
-  return std::ranges::all_of(module.types, [&](const LayerType& type) {
-    return std::ranges::all_of(type.operators, [&](const Operator& op) {
-      return (tensor == 1 || !is_convolution(op)) && op.attention.heads % tensor == 0 && op.attention.key_value_heads % tensor == 0;
-    });
-  });
-}
 
 /// The table of the dynamic program, one layer after the other. Where samples lie alike nothing moves, so that the layer before
 /// matters only through the places of its samples: a class of layouts.

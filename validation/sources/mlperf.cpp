@@ -20,43 +20,42 @@ std::string software_of(const CsvRow& row) {
   return hopper ? "nemo-2024" : "{preset: nemo-2024, narrow_weights: true}";
 }
 
-/// Flux.1 schnell at 256 x 256 pixels: 256 tokens of the latent image and 256 of the text, 20.3 TFLOP a sample (config_common.sh of NVIDIA's
-/// implementation). One micro-batch fills the batch, so that all GPUs are data-parallel; MXFP8 and one graph an iteration are its defaults.
-void map_flux(const CsvRow& row, Measurement& into) {
+/// What a network for images is beside its row: one micro-batch fills the batch, so that all GPUs are data-parallel, and one graph runs an iteration.
+struct ImageNetwork {
+  std::string model, name;
+  int positions = 0;         ///< of the latent image, with tokens of the text where they stand in the sequence
+  const char* precision = "";
+};
+
+void map_images(const ImageNetwork& network, const CsvRow& row, Measurement& into) {
   if (row["mbs"].empty()) throw Unmapped("the micro-batch is not printed");
   TrainingRun run;
   run.site = nvidia_site(row["accelerator"], into.gpus);
   run.gpus = into.gpus;
-  run.model = written_out(published_model(into.model));
+  run.model = network.model;
   run.micro_batch = row.count("mbs");
   run.global_batch = row.count("gbs");
   if (run.micro_batch * into.gpus != run.global_batch) throw Unmapped("the printed layout does not match the run");
-  run.sequence_length = 512;
-  run.precision = "fp8";
+  run.sequence_length = network.positions;
+  run.precision = network.precision;
   run.software = "{preset: nemo-2024, cuda_graphs: true}";
   into.step_time_s = row.number("train_step_s");
-  into.group = nvidia_group(into.gpu, published_model(into.model).name);
+  into.group = nvidia_group(into.gpu, network.name);
   set_run(into, run);
 }
 
-/// The UNet of Stable Diffusion 2 on latents of 64 x 64; latents and the text's states come from files, weights and gradients are fp16, and one
-/// graph runs an iteration (conf/custom.yaml of NVIDIA's implementation: images_moments, clip_encoded, precision 16, capture_cudagraph_iters).
-/// One micro-batch fills the batch, so that all GPUs are data-parallel.
-void map_unet(const CsvRow& row, Measurement& into) {
-  if (row["mbs"].empty()) throw Unmapped("the micro-batch is not printed");
-  TrainingRun run;
-  run.site = nvidia_site(row["accelerator"], into.gpus);
-  run.gpus = into.gpus;
-  run.model = "{unet: {channels: [320, 640, 1280, 1280], transformers: [1, 1, 1, 0], heads: [5, 10, 20, 20], text_tokens: 77, text_width: 1024}}";
-  run.micro_batch = row.count("mbs");
-  run.global_batch = row.count("gbs");
-  if (run.micro_batch * into.gpus != run.global_batch) throw Unmapped("the printed layout does not match the run");
-  run.sequence_length = 4096;
-  run.precision = "fp16";
-  run.software = "{preset: nemo-2024, cuda_graphs: true}";
-  into.step_time_s = row.number("train_step_s");
-  into.group = nvidia_group(into.gpu, "stable-diffusion-2.1");
-  set_run(into, run);
+/// Flux.1 schnell at 256 x 256 pixels: 256 tokens of the latent image and 256 of the text, 20.3 TFLOP a sample (config_common.sh of NVIDIA's
+/// implementation); MXFP8 and one graph an iteration are its defaults.
+ImageNetwork flux(const std::string& printed) {
+  const auto model = published_model(printed);
+  return {written_out(model), model.name, 512, "fp8"};
+}
+
+/// The UNet of Stable Diffusion 2 on latents of 64 x 64; latents and the text's states come from files, weights and gradients are fp16
+/// (conf/custom.yaml of NVIDIA's implementation: images_moments, clip_encoded, precision 16, capture_cudagraph_iters).
+ImageNetwork stable_diffusion() {
+  return {"{unet: {channels: [320, 640, 1280, 1280], transformers: [1, 1, 1, 0], heads: [5, 10, 20, 20], text_tokens: 77, text_width: 1024}}",
+          "stable-diffusion-2.1", 4096, "fp16"};
 }
 
 void map(const CsvRow& row, Measurement& into) {
@@ -67,8 +66,8 @@ void map(const CsvRow& row, Measurement& into) {
   if (const auto memory = row.number("max_mem_GB")) into.peak_memory_bytes = *memory * 1e9;
   into.memory_kind = MemoryKind::last_stage;
   refuse_other_workloads(into.model);
-  if (row.is("benchmark", "flux1")) return map_flux(row, into);
-  if (row.is("benchmark", "stable_diffusion")) return map_unet(row, into);
+  if (row.is("benchmark", "flux1")) return map_images(flux(into.model), row, into);
+  if (row.is("benchmark", "stable_diffusion")) return map_images(stable_diffusion(), row, into);
   const std::string model = row.is("benchmark", "gpt3") ? "GPT3-175B" : into.model;
   into.group = nvidia_group(into.gpu, published_model(model).name);
   if (!row.is("cfg_check", "ok")) throw Unmapped("the printed layout does not match the run");

@@ -13,7 +13,6 @@
 namespace trainyard {
 namespace {
 
-constexpr int kMostRanks = 1 << 20;
 
 /// "CommType.all_reduce" without its class.
 std::string bare(const std::string& cell) {

@@ -13,7 +13,6 @@ namespace trainyard {
 namespace {
 
 constexpr std::size_t kColumns = 12;
-constexpr int kMostRanks = 1 << 20;
 
 struct Header {
   std::string mode;

@@ -9,6 +9,9 @@
 
 namespace trainyard {
 
+/// Of a trace: beyond, a number of ranks is a mistake.
+constexpr int kMostRanks = 1 << 20;
+
 /// What the scenario says of how a file is to be read.
 struct TraceReading {
   bool lenient = false;        ///< drop broken dependencies instead of refusing the file

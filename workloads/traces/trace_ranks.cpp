@@ -26,7 +26,6 @@ void fill_members(const TraceRanks& ranks, ExecutionTrace& trace) {
   }
 }
 
-constexpr std::int64_t kMostRanks = 1 << 20;
 
 int world_of(const std::vector<TraceFile>& files, const TraceRanks& ranks, const ExecutionTrace& trace) {
   int said = 0, last = int(files.size()) - 1;
@@ -39,7 +38,7 @@ int world_of(const std::vector<TraceFile>& files, const TraceRanks& ranks, const
   }
   for (const TraceGroup& group : trace.groups) {
     for (const int member : group.members) last = std::max(last, member);
-    last = int(std::max(std::int64_t(last), std::min(std::int64_t(group.size) * group.stride - 1, kMostRanks)));
+    last = int(std::max(std::int64_t(last), std::min(std::int64_t(group.size) * group.stride - 1, std::int64_t(kMostRanks))));
   }
   if (std::max(said, last) >= kMostRanks)
     throw UserError(fmt::format("{}: a run of more than {} ranks", files.front().rank.file, kMostRanks));

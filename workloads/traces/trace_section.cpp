@@ -16,7 +16,6 @@
 namespace trainyard {
 namespace {
 
-constexpr int kMostRanks = 1 << 20;
 
 TraceFile read_file(const std::string& path, const std::string& format, const TraceReading& reading,
                     TraceTables& tables) {

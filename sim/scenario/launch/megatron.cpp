@@ -10,9 +10,6 @@
 namespace trainyard::launch {
 namespace {
 
-bool is_on(const Settings& s, std::string_view key) { return s.is(key, "true"); }
-void mark(Settings& s, const std::string& key, bool on) { s.set(key, on ? "true" : "false"); }
-
 /// Width of the MLP without --ffn-hidden-size: 4 x hidden, two thirds of it in steps of 64 where it is gated.
 std::int64_t usual_ffn(const Settings& s) {
   const std::int64_t hidden = s.count("model.hidden", 0);

@@ -13,9 +13,6 @@ namespace {
 
 using enum Takes;
 
-bool is_on(const Settings& s, std::string_view key) { return s.is(key, "true"); }
-void mark(Settings& s, const std::string& key, bool on) { s.set(key, on ? "true" : "false"); }
-
 /// Layers from `dense` on, of which one in `every` has experts.
 struct Frequency {
   std::int64_t dense = 0, every = 1;

@@ -33,6 +33,10 @@ class Settings {
   std::map<std::string, std::string, std::less<>> values_;
 };
 
+/// Settings that are true or false.
+[[nodiscard]] inline bool is_on(const Settings& settings, std::string_view key) { return settings.is(key, "true"); }
+inline void mark(Settings& settings, const std::string& key, bool on) { settings.set(key, on ? "true" : "false"); }
+
 /// Settings as read, where each was said, and what was left out.
 struct Reading {
   Settings settings;
